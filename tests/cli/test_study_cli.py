@@ -30,7 +30,7 @@ def test_from_a_table_to_an_answer_by_hand(surepick, folder):
     features = ("--features", "price,colour")
     code, out, _ = surepick("new", "by hand", "options.csv", *features, "--noise", "1")
     assert code == 0
-    assert "4 different options, 3 coefficients; pooled-peleg, delta 0.05." in out
+    assert "4 different options, 3 effects to learn; pooled-peleg, delta 0.05." in out
     assert "A measurement gives a number, with noise 1." in out
     assert "Note: Labels come from column 'label'." in out
     finished = False
@@ -561,3 +561,20 @@ def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
     code, content = run_json(surepick, "report", study)
     assert (code, content["file"]) == (0, "s.html")
     assert "Of 100 studies like this one, at most" in (folder / "s.html").read_text()
+
+
+def test_where_the_best_usually_wins_status_says_how_often_and_agrees_with_the_answer(surepick):
+    surepick("new", "speed", "options.csv", "--seed", "1")
+    code, out, _ = surepick("status", "speed")
+    assert code == 0
+    assert "behind the best" not in out  # a column without a number
+    study = sp.load_study("speed")
+    value = iter(range(1000))
+    study.run(lambda pull: 10.0 * pull.arm + next(value) % 7)
+    wins = study.answer.wins
+    lines = surepick("status", "speed")[1].splitlines()
+    assert any("the best wins" in line for line in lines)
+    for label, share in wins.items():
+        (line,) = (line for line in lines if line.split()[:1] == [label])
+        assert f"{100 * share:.0f} %" in line
+    assert study.answer.label in surepick("answer", "speed")[1]

@@ -12,7 +12,7 @@ from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Rewards, in_rates
 from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, local_study_options, say, shown
-from surepick.cli.trust import MISFIT_HELP, Misfit, trust, trusted
+from surepick.cli.trust import MISFIT_HELP, Misfit, described, trust, trusted
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
 
@@ -253,12 +253,11 @@ def command(
     quantile = study.algorithm.asked.quantile  # says itself what the best is
     best = problem.noise_kind.best if quantile is None else ""
     paired = problem.pairing is not None
-    of = "" if paired else f", {problem.rank} coefficients"
     call = "command {first} {second}" if paired else "command {label}"
     if study.algorithm.measured_on() is not None:
         call += " {item}"
     lines = [
-        f"Study {name!r}: {len(problem.distinct)} different options{of}; "
+        f"Study {name!r}: {described(problem)}; "
         f"{study.algorithm.registered_name()}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {problem.noise_kind.measurement}."
         + (" Smaller is better." if problem.minimise else "")

@@ -12,7 +12,7 @@ import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Number, Rate, Rewards, in_rates
-from surepick.cli.trust import Misfit, trusted
+from surepick.cli.trust import Misfit, described, trusted
 from surepick.errors import InvalidInputError
 
 _BETWEEN_LINES = 5.0  # seconds between two lines of progress
@@ -221,7 +221,7 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     if not console.is_terminal:
         console.width = 120
     console.print(
-        f"\n[bold]{len(problem.distinct)} different options, {problem.rank} coefficients[/bold]"
+        f"\n[bold]{described(problem)}[/bold]"
         f"{_trust(problem)}; {question.words}; delta {question.delta:g}"
     )
     head, rows = table(found)

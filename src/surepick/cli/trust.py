@@ -20,6 +20,14 @@ MISFIT_HELP = (
 )
 
 
+def described(problem: Problem) -> str:
+    """How many options there are, and how much there is to learn about them."""
+    options = f"{len(problem.distinct)} different options"
+    if problem.pairing is not None or problem.rank == len(problem.distinct):
+        return options  # each is measured on its own
+    return f"{options}, {problem.rank} effects to learn"
+
+
 class Misfit(click.ParamType):
     """A number, or any."""
 
