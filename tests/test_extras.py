@@ -15,6 +15,7 @@ BRINGS = {
     "dask": {"dask", "distributed"},
     "server": {"fastapi", "starlette", "pydantic", "uvicorn", "prometheus_client"},
     "client": {"httpx2", "httpcore2"},
+    "timestamp": {"rfc3161_client", "httpx2", "httpcore2"},
     "mcp": {"mcp", "mcp_types", "httpx2", "httpcore2", "starlette", "pydantic", "uvicorn"},
     "gpu": {"torch", "array_api_compat"},
     "optuna": {"optuna", "colorlog", "tqdm"},
@@ -54,6 +55,10 @@ USES = {
         """,
     "client": """
         assert sp.Client("http://127.0.0.1:1", "sp_token").url == "http://127.0.0.1:1"
+        """,
+    "timestamp": """
+        from surepick.run.time_stamp import request_for
+        assert request_for(b"what is to be stamped").nonce
         """,
     "mcp": """
         from surepick.agents import Place, mcp_server

@@ -38,6 +38,19 @@ def test_runs_are_the_same_compiled_or_not(noise):
         assert plain == fast
 
 
+def test_distances_are_the_same_compiled_or_not():
+    rng = np.random.default_rng(0)
+    rows, points, out = rng.normal(size=(50, 9)), rng.normal(size=(9, 8)), np.empty((50, 8))
+
+    def found():
+        kernels.squared_distances(rows, points, out)
+        return out.tolist()
+
+    plain, fast = both(found)
+    assert plain == fast
+    np.testing.assert_allclose(out[:, 3], ((rows - points[:, 3]) ** 2).sum(axis=1))
+
+
 @pytest.mark.parametrize(("noise", "dim"), [("any", 0), ("symmetric", 6), ("yes-no", 6), (0.5, 12)])
 def test_whole_runs_of_many_options_are_the_same(noise, dim):
     def identified():

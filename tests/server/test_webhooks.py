@@ -18,7 +18,8 @@ from tests.study.traffic import site
 import surepick as sp
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.server import webhooks
-from surepick.server.webhooks import Webhooks, addresses_of
+from surepick.server.outward import addresses_of
+from surepick.server.webhooks import Webhooks
 from surepick.study.notices import PATIENCE, notices
 
 RECEIVER = """

@@ -168,6 +168,29 @@ def back_substitute(lower, vector, out):
         out[i] = total / lower[i, i]
 
 
+def _squared_distances(rows, points, out):
+    out[:] = 0.0
+    for c, others in enumerate(points):
+        gap = rows[:, c, None] - others
+        out += gap * gap
+
+
+@compiled(
+    work=lambda rows, points, out: array_steps(rows.size * points.shape[1], 3 * len(points)),
+    plain=_squared_distances,
+)
+def squared_distances(rows, points, out):
+    """``out[i, r]`` = ‖row i − column r of ``points``‖², each added up in the order of columns."""
+    for i in range(rows.shape[0]):
+        own = out[i]
+        own[:] = 0.0
+        for c in range(rows.shape[1]):
+            value, others = rows[i, c], points[c]
+            for r in range(others.shape[0]):
+                gap = value - others[r]
+                own[r] += gap * gap
+
+
 @compiled
 def farthest_pair(columns, products):
     """The two columns farthest apart: ``(i, j, squared distance)``, first pair on ties.

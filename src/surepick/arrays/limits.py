@@ -39,6 +39,9 @@ LOADED_STEPS = 1 << 20
 BLOCK_BYTES = {"cpu": 1 << 19, "gpu": 1 << 28}
 # Entries of a block of a scan on the host: it stays inside the processor's cache.
 SCAN_ENTRIES = 1 << 18
+# Entries of a table from which on the longest rows are looked for in a copy of single precision,
+# and up to which there is one: a gigabyte.
+SCREENED_ENTRIES = (1 << 22, 1 << 28)
 # Rows of a matrix of comparisons held at a time: 32 megabytes, with EVERY_PAIR columns.
 COMPARED_ROWS = 1024
 # Rows of a file read at a time.

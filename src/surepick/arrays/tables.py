@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +41,26 @@ def _known(table: Any) -> dict[str, Any] | None:
     return None if found is None or found[0]() is not table else found[1]
 
 
-def gram_of(table: Any, backend: Backend) -> FloatArray:
-    """Σ xxᵀ over the rows x; worked out once for a table that was checked."""
+def kept_of(table: Any, name: str, make: Callable[[], Any]) -> Any:
+    """Something large about a table that was checked, made once; None for any other table."""
     known = _known(table)
     if known is None:
-        return backend.gram(table)
-    if "gram" not in known:
-        known["gram"] = backend.gram(table)
-        known["gram"].setflags(write=False)
-    return known["gram"]
+        return None
+    if name not in known:
+        known[name] = make()
+    return known[name]
+
+
+def gram_of(table: Any, backend: Backend) -> FloatArray:
+    """Σ xxᵀ over the rows x; worked out once for a table that was checked."""
+
+    def gram() -> FloatArray:
+        found = backend.gram(table)
+        found.setflags(write=False)
+        return found
+
+    found = kept_of(table, "gram", gram)
+    return backend.gram(table) if found is None else found
 
 
 def is_large(value: Any) -> bool:

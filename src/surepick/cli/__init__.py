@@ -28,13 +28,13 @@ _GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("correct",),
         ("withdraw", "add", "retire", "limit", "act", "pause", "resume", "stop", "delete"),
     ),
-    "Share": (("report",), ("verify", "export", "copy", "serve", "mcp")),
+    "Share": (("report",), ("verify", "stamp", "export", "copy", "serve", "mcp")),
     "Research": ((), ("bench", "reproduce")),
 }
 _VERBS = tuple(verb for group in _GROUPS.values() for verbs in group for verb in verbs)
 # Those about no study, which print other things than what programs wait for.
 _STUDY_VERBS = frozenset(_VERBS) - frozenset(
-    ("verify", "time", "plan", "lookback", "bench", "reproduce", "demo", "serve", "mcp")
+    ("verify", "stamp", "time", "plan", "lookback", "bench", "reproduce", "demo", "serve", "mcp")
 )
 _ALL = "surepick.all"  # whether every verb is explained
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)

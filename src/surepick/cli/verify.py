@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,18 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "service shows, or a file that contains it.",
 )
 @click.option(
+    "--stamped",
+    type=_FILE,
+    metavar="STAMP",
+    help="A time stamp (RFC 3161) of this very file, as surepick stamp writes it.",
+)
+@click.option(
+    "--authority",
+    type=_FILE,
+    metavar="PEM",
+    help="With --stamped: certificates of the time-stamp authorities that you trust.",
+)
+@click.option(
     "--storage",
     default=None,
     envvar="SUREPICK_STORAGE",
@@ -67,6 +80,8 @@ def command(
     candidates: Path | None,
     replay: bool | None,
     signed_by: str | None,
+    stamped: Path | None,
+    authority: Path | None,
     storage: str | None,
     head: str | None,
     explain: bool,
@@ -87,10 +102,18 @@ def command(
     is_file = Path(certificate).is_file()
     if is_file and head is not None:
         raise InvalidInputError("--head belongs to a study, and this is a certificate")
+    if (stamped is None) != (authority is None):
+        raise InvalidInputError("--stamped and --authority belong together; give both")
+    if stamped is not None and not is_file:
+        raise InvalidInputError("--stamped is about the file of a certificate, not about a study")
     try:
         if is_file:
             problem = _problem(arms, candidates, settings)
             content, text = _check_file(Path(certificate), problem, replay, signed_by, explain)
+            if stamped is not None and authority is not None:
+                at = _check_stamp(Path(certificate), stamped, authority)
+                content["stamped"] = at.isoformat()
+                text += f"\nThis file was there at {at:%Y-%m-%d %H:%M:%S} UTC, by its time stamp."
         elif Path(certificate).is_dir():
             raise click.BadParameter(f"{certificate!r} is a directory.")
         elif Path(certificate).suffix == ".json":
@@ -126,6 +149,12 @@ def _check_file(
         content["signed_by"] = check_signature(path, signed_by)
         text += f"\nSigned by {content['signed_by']}."
     return content, text
+
+
+def _check_stamp(path: Path, stamped: Path, authority: Path) -> datetime.datetime:
+    from surepick.run.time_stamp import check_stamp
+
+    return check_stamp(stamped.read_bytes(), path.read_bytes(), authority.read_bytes())
 
 
 def _check_study(

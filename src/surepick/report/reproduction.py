@@ -136,7 +136,7 @@ def cut_short(summary: Table) -> list[str]:
 def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], command: str) -> str:
     page = Page("PELEG's experiments, reproduced")
     page.text(
-        f"{plan.trials} trials at every point, delta = {plan.delta:g}, Gaussian noise of variance "
+        f"{plan.words}, delta = {plan.delta:g}, Gaussian noise of variance "
         f"one; error bars are one standard deviation. Made by `{command}`."
     )
     for key in plan.figures:

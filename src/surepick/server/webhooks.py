@@ -13,11 +13,9 @@ import base64
 import datetime
 import hashlib
 import hmac
-import ipaddress
 import json
 import logging
 import secrets
-import socket
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -26,7 +24,8 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import delete, exists, func, insert, select, update
 
-from surepick.errors import InvalidInputError, MissingExtraError, SurepickError, UnknownNameError
+from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
+from surepick.server import outward
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.sql.tables import chain, deliveries, reports, studies, tells, webhooks
 from surepick.study.manage import load_study
@@ -34,11 +33,9 @@ from surepick.study.notices import KINDS, MORNING, PATIENCE, USUAL, Notice, morn
 
 _log = logging.getLogger(__name__)
 _CLAIM = 60.0  # seconds that whoever sends has for it
-_TIMEOUT = 10.0  # for an answer
 _PAUSES = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)  # between attempts
 _PREFIX = "whsec_"  # as the standard has it
 _MOST = 20  # webhooks of a study
-_LONGEST = 2000  # letters of an address
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Webhooks:
         """Have notices of a study sent to an address; the usual ones, where none are named."""
         asked = tuple(dict.fromkeys(kinds)) or USUAL
         _check_kinds(asked)
-        _checked_url(url, private)
+        outward.check_url(url, private)
         key = _PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
         made = Webhook(secrets.token_hex(8), study, url, asked, private, key, time.time())
 
@@ -279,56 +276,6 @@ def _last_sign(tx: Transaction, study: int) -> tuple[str, float, Any]:
     return row.name, max(times), replace(tx.progress(study), now=0.0)
 
 
-def _checked_url(url: str, private: bool) -> None:
-    where = urlsplit(url)
-    schemes = ("https", "http") if private else ("https",)
-    if where.scheme not in schemes or not where.hostname or len(url) > _LONGEST:
-        hint = "" if private else " (http:// only within a private network: --private)"
-        raise InvalidInputError(f"url: an address that begins with https:// is needed{hint}")
-    if where.username or where.password:
-        raise InvalidInputError("url: leave out the user name; messages are signed")
-    if not private:
-        try:
-            addresses_of(where.hostname, where.port or 443, private)
-        except OSError:
-            return  # the name is not known here now; it is looked up again for every message
-
-
-def addresses_of(host: str, port: int, private: bool) -> list[str]:
-    """The addresses of a host; private ones are refused, unless they are allowed."""
-    found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    for one in found:
-        if not private and not _is_public(one):
-            raise InvalidInputError(
-                f"url: {host} is {one}, an address of a private network; if notices are to be sent "
-                "there, say so when you add the webhook (--private)"
-            )
-    return found
-
-
-def _is_public(address: str) -> bool:
-    number = ipaddress.ip_address(address.partition("%")[0])
-    inner = getattr(number, "ipv4_mapped", None) or getattr(number, "sixtofour", None)
-    return number.is_global and not number.is_multicast and (inner is None or inner.is_global)
-
-
 def _post(hook: Webhook, body: bytes, headers: dict[str, str]) -> int:
-    """Send a message to an address that was just looked at, and to no other one."""
-    try:
-        import httpx2
-    except ImportError:
-        raise MissingExtraError("webhooks need httpx2; install surepick[client]") from None
-    where = httpx2.URL(hook.url)
-    port = where.port or (443 if where.scheme == "https" else 80)
-    address = addresses_of(where.host, port, hook.private)[0]
-    # Looked up once: a name that means a private address a moment later gets nothing.
-    to = where.copy_with(host=address)
-    headers = headers | {"host": where.netloc.decode(), "user-agent": "surepick"}
-    with httpx2.Client(timeout=_TIMEOUT, follow_redirects=False, trust_env=False) as client:
-        extensions = {"sni_hostname": where.host} if where.scheme == "https" else {}
-        request = client.build_request(
-            "POST", to, content=body, headers=headers, extensions=extensions
-        )
-        reply = client.send(request, stream=True)  # what is answered is of no interest
-        reply.close()
-        return reply.status_code
+    """Send a message; what is answered is of no interest."""
+    return outward.post(hook.url, body, headers, hook.private).status

@@ -24,6 +24,7 @@ class Figure:
     instance: str  #: text of the instance, with ``{x}`` for the point
     algorithms: tuple[str, ...] = COMPARED
     slow: tuple[str, ...] = ()  #: their trials take seconds: one will do for a quick look
+    long: tuple[float, ...] = ()  #: points at which each of these trials takes 15 s and more
 
     @property
     def new_arms(self) -> bool:
@@ -61,6 +62,7 @@ FIGURES = {
             # new arms for every trial, the same ones for every algorithm
             instance="unit_sphere:d={x},rng=trial",
             slow=("peleg-paper", "peleg-adahedge"),
+            long=(30, 40, 50),
         ),
         Figure(
             key="d",

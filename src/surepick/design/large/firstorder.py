@@ -24,6 +24,7 @@ import numpy as np
 from surepick.arrays import limits
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import coarse
+from surepick.arrays.screening import longest
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._result import Round
@@ -151,8 +152,8 @@ class FirstOrder:
     # -- looks at everything -----------------------------------------------------------------
     def _score(self) -> tuple[float, IntArray, FloatArray]:
         """max xᵀMx over all arms, for the proof so far, and the arms that score highest."""
-        scores = self.backend.quadratic(self.table, factor(self._proof.moments()))
-        found, values = self.backend.largest(scores, self._size, alike=True)
+        own = (self.table, factor(self._proof.moments()), self._size)
+        found, values = longest(self.backend, *own)
         return float(values.max()), found, values
 
     def _regroup(self, arms: Any, dirs: Any, heights: FloatArray, lengths: FloatArray) -> None:

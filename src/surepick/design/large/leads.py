@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surepick.arrays.backend import backend_of
+from surepick.arrays.screening import longest
 from surepick.arrays.tables import as_table
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
@@ -67,10 +68,8 @@ class Leads:
 
     def scan(self, root: FloatArray, limit: int) -> tuple[float, IntArray, FloatArray]:
         """Largest a_y = ‖rootᵀ y‖², and up to ``limit`` of the longest directions with theirs."""
-        a = self.backend.quadratic(self._points, root, self._centre)
-        if self._scales is not None:
-            a = a * self._scales**2
-        found, values = self.backend.largest(a, limit, alike=True)
+        own = (self._points, root, limit, self._centre, self._scales)
+        found, values = longest(self.backend, *own)
         return float(values.max()), found, values
 
     def worst(self, root: FloatArray) -> tuple[float, int]:
