@@ -130,7 +130,7 @@ def by_reports(seed: int, i: int) -> Followed:
         arms = np.flatnonzero(counts)
         level = rng.uniform(0.8, 1.2)
         hits = rng.binomial(counts[arms], level * rates[arms]).astype(float)
-        tell_report(run, ToldPulls(Pulls(arms, counts[arms]), hits, None))
+        tell_report(run, ToldPulls(Pulls(arms, counts[arms]), hits, None), deal=str(i))
         if not run.stopped:
             saved.append((run.batches, run.to_json(), shares, visits[-7:]))
     return (

@@ -56,7 +56,7 @@ def trial(seed: int, who: str) -> dict[str, Any]:
         arms = np.flatnonzero(counts)
         level = 1.0 + 0.2 * np.sin(days)
         hits = rng.binomial(counts[arms], level * np.array(rates)[arms]).astype(float)
-        tell_report(run, ToldPulls(Pulls(arms, counts[arms]), hits, None))
+        tell_report(run, ToldPulls(Pulls(arms, counts[arms]), hits, None), deal=str(seed))
         days += 1
     return {"wrong": bool(wrong), "ended": run.stopped, "days": days, "made": made}
 

@@ -26,6 +26,7 @@ GIVEN = {
     "equal": "equal",
     "known": 2.0,
     "yes-no": "yes-no",
+    "segments": {"segments": {"phone": 0.7, "desk": 0.3}},
     "bounded": (0, 3),
     "pairs": "pairs",
 }
@@ -84,17 +85,19 @@ def test_the_verifier_has_parts_of_its_own_that_say_the_same(kind):
     assert payoff_of(theirs)
     read = verifier.read_noise(ours.written, 2, lambda holds, what: None)
     assert type(read) is theirs
-    assert (theirs.provided, theirs.scale_known) == (ours.provided or "", ours.scale_known)
+    assert read.rests_on(items=False) == (ours.provided or "")
+    assert theirs.scale_known == ours.scale_known
     assert (read.unit, read.bounded) == (ours.unit, ours.bounds is not None)
     reading = READINGS.of(ours)
     assert theirs.on_items == (reading.on_items is not None)
     assert ("spreads" in theirs.columns, "parts" in theirs.columns) == (
         reading.demands_spread,
-        reading.in_parts or reading.singly,
+        reading.in_parts or reading.singly or reading.reports_only,
     )
     assert theirs.symmetric == ASSUMED.of(ours).symmetric
     reports = REPORTS.of(ours)
-    assert (theirs.by_bucket, theirs.squares) == (reports.by_bucket, reports.squares)
+    grouped = reports.by_bucket or reports.by_segment
+    assert (theirs.by_bucket, theirs.squares) == (grouped, reports.squares)
     if theirs.on_items:
         assert theirs.provided_on_items == (ours.provided_on_items or "")
 

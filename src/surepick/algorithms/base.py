@@ -355,6 +355,8 @@ class Algorithm(ABC):
     trusts_features: ClassVar[bool] = True
     #: whether it compares two options in each measurement, instead of measuring one
     of_pairs: ClassVar[bool] = False
+    #: whether it can be told reports of visitors, segment by segment
+    reads_reports: ClassVar[bool] = False
     #: what it can be asked: "best", "baseline", "top", "guess"
     questions: ClassVar[tuple[str, ...]] = ("best",)
     asked: ClassVar[Asked] = Best()  #: what it is asked
@@ -394,6 +396,11 @@ class Algorithm(ABC):
             raise InvalidInputError(
                 f"algorithm: {self.registered_name()} measures options one by one, and this "
                 "problem compares two at a time; use the algorithm 'pairs', or leave algorithm out"
+            )
+        if problem.noise_kind.reports_only and not self.reads_reports:
+            raise InvalidInputError(
+                f"segments: {self.registered_name()} cannot compare visitors segment by segment; "
+                "use pooled-peleg"
             )
         if self.needs_scale and not problem.noise_kind.scale_known:
             raise InvalidInputError(

@@ -92,8 +92,8 @@ def _lines(name: str, split: Split) -> list[str]:
     if split.number == 0:
         lines.append(
             "A few hundred visitors per option are enough for the first period: a tenth of them "
-            "guides, and the rest counts (with guardrails, or rewards other than yes or no, all of "
-            "them guide)."
+            "guides, and the rest counts (with guardrails, segments, or rewards other than yes or "
+            "no, all of them guide)."
         )
     period = "NAME" if split.period is None else shown(split.period)
     over = typed("record", name, "REPORT.csv", "--period", period)

@@ -21,6 +21,8 @@ from surepick.arrays.validate import as_numbers, in_reach, positive, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.promise import Condition, Promised
 
+MOST_SEGMENTS = 16  #: of visitors who are counted by segment
+_SHARES_SLACK = 1e-6  # by which shares may miss 1: people round
 _BOUNDS = re.compile(r"(.+?)\.\.(.+)")  # "0...5" is 0 to 0.5
 #: what to do instead of what 0.1.0 had for noise that is not known
 INSTEAD_OF_ESTIMATE = (
@@ -47,6 +49,7 @@ class NoiseKind(ABC):
     asked: ClassVar[str] = ""  #: what a measurement gives, as an answer to choose on a form
     wins: ClassVar[bool] = False  #: whether best is who usually wins; epsilon is a share of wins
     cuts: ClassVar[bool] = False  #: whether rewards beyond a cap count as the cap
+    reports_only: ClassVar[bool] = False  #: whether only reports of visitors can be read
 
     @classmethod
     def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
@@ -645,6 +648,83 @@ class YesNo(WithinBounds):
 
 
 @dataclass(frozen=True, eq=False)
+class BySegment(YesNo):
+    """Yes or no, of visitors who are counted segment by segment; the mix of segments is fixed."""
+
+    kind = "segments"
+    word = form = None
+    choice = "{'segments': {'phone': 0.7, 'desk': 0.3}} (yes or no, counted by segment)"
+    asked = ""
+    reports_only = True
+    names: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
+        meant = isinstance(noise, Mapping) and set(noise) == {"segments"}
+        return cls.of(noise["segments"]) if meant else None
+
+    @classmethod
+    def read_form(cls, text: str) -> NoiseKind | None:
+        return None
+
+    @classmethod
+    def of(cls, shares: Any) -> BySegment:
+        """Checked: the share of each segment, by its name."""
+        if not isinstance(shares, Mapping):
+            raise InvalidTypeError(
+                "segments must be a dict from the names of segments to their shares, such as "
+                f"{{'phone': 0.7, 'desk': 0.3}}; got {shares!r:.80}"
+            )
+        if not 2 <= len(shares) <= MOST_SEGMENTS:
+            raise InvalidInputError(
+                f"segments: give two or more, at most {MOST_SEGMENTS}; got {len(shares)}"
+            )
+        for name in shares:
+            if not isinstance(name, str) or not name or name != name.strip() or set(name) & {*",="}:
+                raise InvalidInputError(
+                    "segments: a name is a text without commas, equals signs and spaces around it; "
+                    f"got {name!r:.80}"
+                )
+        parts = [positive(share, f"segments[{name!r}]") for name, share in shares.items()]
+        if abs(math.fsum(parts) - 1.0) > _SHARES_SLACK:
+            raise InvalidInputError(
+                f"segments: their shares must sum to 1 (100 %); these sum to {math.fsum(parts):.6g}"
+            )
+        return cls(names=tuple(shares), shares=tuple(parts))
+
+    @classmethod
+    def given_as(cls, written: Mapping[str, Any]) -> Any:
+        return dict(written) if set(written) == {"segments"} else None
+
+    @property
+    def given(self) -> Any:
+        return {"segments": dict(zip(self.names, self.shares, strict=True))}
+
+    @property
+    def provided(self) -> Condition:
+        exact = ", ".join(f"{n!r} {s:.12g}" for n, s in zip(self.names, self.shares, strict=True))
+        return Condition(
+            f"best on average over segments of visitors in the shares stated beforehand: {exact}",
+            meaning=f"Rates are those of a fixed mix of visitors, stated beforehand: {self.mix}.",
+        )
+
+    @property
+    def mix(self) -> str:
+        """The shares in words."""
+        said = [f"{100 * s:.4g} % {n}" for n, s in zip(self.names, self.shares, strict=True)]
+        return f"{', '.join(said[:-1])} and {said[-1]}"
+
+    @property
+    def words(self) -> str:
+        return f"yes or no, of {self.mix}"
+
+    @property
+    def measurement(self) -> str:
+        return f"yes or no, as 1 or 0; the best is that of a mix of {self.mix}"
+
+
+@dataclass(frozen=True, eq=False)
 class Preference(WithinBounds):
     """Which of two is better: 1 the first, 0 the second, ½ neither; made by ``Problem.pairs``."""
 
@@ -723,6 +803,7 @@ def register(kind: type[NoiseKind]) -> type[NoiseKind]:
 
 for _kind in (
     YesNo,
+    BySegment,
     Between,
     SymmetricNoise,
     AnyNumber,

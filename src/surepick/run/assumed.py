@@ -34,6 +34,7 @@ ASSUMED: Layer[Assumed] = Layer(
         "equal": Assumed(symmetric=True, equal=True),
         "known": Assumed(stated=True),
         "yes-no": Assumed(),
+        "segments": Assumed(),
         "bounded": Assumed(),
         "pairs": Assumed(linear=False, steady=False),
     },

@@ -30,8 +30,10 @@ from surepick.algorithms.pulls import ToldPulls
 from surepick.algorithms.questions import candidate_of
 from surepick.arrays.types import BoolArray, FloatArray
 from surepick.problem import Problem
+from surepick.problem.noise import BySegment
 from surepick.statistics.confirmed import ERRORS, ZERO, Leads, shown_again
 from surepick.statistics.lift import Sums
+from surepick.statistics.mixed import as_one
 
 #: why an answer has no guarantee
 NOT_AGAIN = "what was decided did not show again in the reports after it"
@@ -264,6 +266,8 @@ def by_option(told: ToldPulls, problem: Problem, column: str | None = None) -> S
     Or with what a further number differs by.
     """
     n, kind, arms = problem.n_arms, problem.noise_kind, told.pulls.arms
+    if isinstance(kind, BySegment):
+        return mixed_of(told, n, kind)
     counts, sums, spreads = told.pulls.counts.astype(np.float64), told.sums, told.spreads
     if column is not None:
         assert told.numbers is not None
@@ -274,3 +278,12 @@ def by_option(told: ToldPulls, problem: Problem, column: str | None = None) -> S
     elif spreads is None:
         spreads = counts * np.asarray(kind.units(arms)) ** 2
     return Sums(*(np.bincount(arms, one, n).astype(np.float64) for one in (counts, sums, spreads)))
+
+
+def mixed_of(told: ToldPulls, n: int, kind: BySegment) -> Sums:
+    """A report by segment as if each option had visitors of one rate, that of the mix."""
+    table = np.zeros((2, n, len(kind.shares)))
+    assert told.pulls.parts is not None
+    for one, column in zip(table, (told.pulls.counts, told.sums)):
+        one[told.pulls.arms, told.pulls.parts] = column
+    return Sums(*as_one(np.array(kind.shares), *table))

@@ -114,7 +114,8 @@ class ReportRow(Answered):
 
     arm: int
     label: str
-    bucket: int | None
+    bucket: int | None = Field(description="Of reports by bucket; or the number of the segment.")
+    segment: str | None
     old: list[float] = Field(description="Visits, sum, and perhaps the sum of squares.")
     new: list[float]
 

@@ -220,6 +220,12 @@ class YesOrNo(WithinBounds):
         return np.sqrt(np.maximum(rates * (1.0 - rates), 1e-6))
 
 
+class BySegment(YesOrNo):
+    """0 or 1, of visitors of one segment or another."""
+
+    no_reports = "how visitors of each segment will respond is not drawn"
+
+
 class OfPairs(YesOrNo):
     """Which of two is better."""
 
@@ -235,6 +241,7 @@ DRAWINGS: Layer[Drawing] = Layer(
         "equal": Drawing(),
         "known": OfKnownScale(),
         "yes-no": YesOrNo(),
+        "segments": BySegment(),
         "bounded": WithinBounds(),
         "pairs": OfPairs(),
     },

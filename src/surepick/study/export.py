@@ -14,7 +14,7 @@ from surepick.problem import Problem
 from surepick.storage.records import Event
 from surepick.study.acts.limits import LimitChange
 from surepick.study.acts.options import OptionChange
-from surepick.study.acts.reports import ReportChange
+from surepick.study.acts.reports import ReportChange, RowChange
 from surepick.study.acts.rewards import Change
 from surepick.study.desk.desk import Desk
 from surepick.study.formulas import safe
@@ -134,7 +134,7 @@ class _Lines:
 def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
     labels = study.problem.labels
     features = study.features_by_arm(range(len(labels)))
-    for period, arm, row in reported(study.desk.storage, study.desk.record):
+    for period, arm, row in reported(study.desk.storage, study.desk.record, study.problem):
         row = {"period": period, "arm": arm, "label": labels[arm]} | row
         yield _with_features(row | {"time": _iso(row["time"])}, features[arm])
     for one in study.desk.told():
@@ -204,11 +204,18 @@ def _corrections(study: Exported) -> Iterator[dict[str, Any]]:
     for change in study.report_changes():
         for row in change.rows:
             yield {"time": _iso(change.at), "period": change.period, "label": row.label} | {
-                **({} if row.bucket is None else {"bucket": row.bucket}),
+                **_group(row),
                 **_numbers("old", row.old),
                 **_numbers("new", row.new),
                 **{"reason": change.reason, "by": change.by, "token": change.token},
             }
+
+
+def _group(row: RowChange) -> dict[str, Any]:
+    """Which visitors of the option a row is about, where reports say that."""
+    if row.bucket is None:
+        return {}
+    return {"bucket": row.bucket} if row.segment is None else {"segment": row.segment}
 
 
 def _numbers(when: str, numbers: Sequence[float]) -> dict[str, float]:

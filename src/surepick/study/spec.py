@@ -42,6 +42,7 @@ from surepick.study.overlap import SETTING as OVERLAP
 from surepick.study.past import as_past, measurements
 from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
+from surepick.study.segments import SETTING as SEGMENTS
 from surepick.study.settings import Setting, declares, find, from_outside, yes_or_no
 from surepick.study.sheet import Sheet
 from surepick.study.shown import FILES_SETTING, SHOW_SETTING
@@ -406,6 +407,7 @@ class StudySpec:
         keep=rules.TrafficRules.kept,
         flag=False,
     ).field()
+    segments: Any = SEGMENTS.field()
     algorithm: Algorithm | str = Setting(
         help="The registry name of an algorithm; in Python also a configured one, which brings "
         "its own settings.",

@@ -11,6 +11,7 @@ from surepick.problem import Problem
 from surepick.promise import Reason
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
+from surepick.run.means import means_of
 from surepick.run.option_changes import ADDED
 from surepick.run.unmeasured import Unmeasured, in_words
 from surepick.storage.contract import Storage, Transaction
@@ -82,7 +83,7 @@ def status_of(
     lacking = unmeasured_in(storage, study.id, problem)
     checked = checks.to_dict()
     checked["remarks"] += [*remark(failed), *filter(None, [in_words(tuple(lacking))])]
-    means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
+    means = means_of(problem, counted, sums, run.told() if problem.noise_kind.reports_only else [])
     past = run.past
     return {
         "name": study.name,

@@ -35,7 +35,7 @@ _PLACES = {
     "batches": _names("arms counts sums spreads parts stratum after items numbers"),
 }
 #: where names are those of settings, or of further numbers, which others know
-_OWN_NAMES = ("algorithm.settings", "problem.numbers", "batches.numbers")
+_OWN_NAMES = ("algorithm.settings", "problem.numbers", "batches.numbers", "problem.noise.segments")
 #: names of all others, wherever they stand
 _ELSEWHERE = _names(
     "accounts active after against arm arms asked at at_least ball baseline batch batches "
@@ -49,7 +49,7 @@ _ELSEWHERE = _names(
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
     "survivors test threshold top traffic undecided union value waits ways weights width worse "
-    "dealt "
+    "dealt segments "
 )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 Demand = Callable[[Any, str], None]
 
 _EPS = float(np.finfo(float).eps)
+_MOST_SEGMENTS = 16
 _ROUNDING = 1e-9  # of the range: sums of rewards at a bound may miss it by this much per reward
 
 
@@ -42,6 +43,8 @@ class Noise:
     scales: np.ndarray | None = None  #: one for each arm, where they differ
     low: float = -math.inf  #: bounds of rewards
     high: float = math.inf
+    names: tuple[str, ...] = ()  #: of the segments that visitors are counted by
+    shares: tuple[float, ...] = ()  #: and the part of the mix that each is
 
     @classmethod
     def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
@@ -197,6 +200,34 @@ class YesNo(Noise):
         )
 
 
+class BySegment(YesNo):
+    """0 or 1, of visitors counted by segment; a rate is that of segments in fixed shares."""
+
+    kind = "segments"
+    columns = frozenset({"parts"})
+    on_items = False
+    by_bucket = True
+
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        if not isinstance(written, dict) or set(written) != {"segments"}:
+            return None
+        stated = written["segments"]
+        fine = isinstance(stated, dict) and 2 <= len(stated) <= _MOST_SEGMENTS
+        demand(fine, "its segments are not two or more with a share each")
+        shares = [
+            _number(share, f"the share of {name!r:.80}", demand) for name, share in stated.items()
+        ]
+        demand(min(shares) > 0, "the share of a segment is not above 0")
+        demand(abs(math.fsum(shares) - 1.0) <= 1e-6, "the shares of its segments do not sum to 1")
+        return cls(0.5, None, 0.0, 1.0, tuple(stated), tuple(shares))
+
+    def rests_on(self, items: bool) -> str:
+        both = zip(self.names, self.shares, strict=True)
+        said = ", ".join(f"{name!r} {share:.12g}" for name, share in both)
+        return f"best on average over segments of visitors in the shares stated beforehand: {said}"
+
+
 class Pairs(Noise):
     """Which of two is better: 1 the first, 0 the second, ½ neither."""
 
@@ -272,7 +303,8 @@ class Known(Noise):
 
 #: by name; whatever is no word is a number, or several, and comes last
 KINDS: dict[str, type[Noise]] = {
-    kind.kind: kind for kind in (Symmetric, AnyNumber, Equal, YesNo, Bounded, Pairs, Known)
+    kind.kind: kind
+    for kind in (Symmetric, AnyNumber, Equal, YesNo, BySegment, Bounded, Pairs, Known)
 }
 
 

@@ -45,19 +45,19 @@ def check_report_corrections(check: Check, entries: list[dict[str, Any]]) -> Non
             known[key] = new
     for (period, arm, bucket), row in known.items():
         if period < len(check.batches):
-            found = _there(check.batches[period], arm, bucket)
+            found = _there(check.batches[period], arm, bucket, not check.kind.shares)
             check.demand(
                 found is None or found == row[:2],
                 f"period {period}: arm {arm} does not have the numbers that it was corrected to",
             )
 
 
-def _there(batch: dict[str, Any], arm: int, bucket: int | None) -> list[float] | None:
+def _there(batch: dict[str, Any], arm: int, bucket: int | None, merged: bool) -> list[float] | None:
     """Visits and sum of a row as they count; None where buckets were put together."""
     parts = batch.get("parts", [0] * len(batch["arms"]))
     rows = zip(batch["arms"], parts, batch["counts"], batch["sums"], strict=True)
     own = {int(part): [float(n), float(s)] for k, part, n, s in rows if k == arm}
-    if bucket is not None and own and len(own) < _BUCKETS:
+    if merged and bucket is not None and own and len(own) < _BUCKETS:
         return None
     return own.get(bucket or 0, [0.0, 0.0])
 
@@ -74,7 +74,8 @@ def _row(
     )
     if bucket is not None:
         bucket = exact.whole(bucket, f"{where}: its bucket")
-        check.demand(0 <= bucket < _BUCKETS, f"{where} is about an unknown bucket")
+        most = len(check.kind.shares) or _BUCKETS
+        check.demand(0 <= bucket < most, f"{where} is about an unknown bucket")
     old, new = (
         [float(x) for x in exact.numbers(row[name], f"{where}: its {name} numbers")]
         for name in ("old", "new")

@@ -99,7 +99,16 @@ def _check_past(
     waves: tuple[list[int], list[int]],
 ) -> None:
     """No option may have gone its own way: by its successes, or with rule 2 by further counts."""
-    check.demand(rule in (1, 2), "traffic: past is not a rule that is known")
+    check.demand(rule in (1, 2, 3), "traffic: past is not a rule that is known")
+    segments = len(check.kind.shares)
+    check.demand((rule == 3) == (segments > 0), "rates are not compared with their past by segment")
+    if rule == 3:
+        for segment in range(segments):
+            seen = [_of_segment(batch, segment, len(check.arms)) for batch in check.batches]
+            off = went_their_own_way(seen, *waves, segments)
+            said = f"an option did not keep to its own past, segment {segment}: arm {(off or '')}"
+            check.demand(not off, said)
+        return
     told = [
         {} if rule == 1 else exact.mapping(batch.get("numbers", {}), "further numbers")
         for batch in check.batches
@@ -117,6 +126,14 @@ def _check_past(
     for name, seen in columns.items():
         off = went_their_own_way(seen, *waves, len(columns))
         check.demand(not off, f"an option did not keep to its own past, {name}: arm {(off or '')}")
+
+
+def _of_segment(batch: dict[str, Any], segment: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Visitors of one segment and their successes, for each arm."""
+    rows = np.asarray(batch["parts"]) == segment
+    arms = np.asarray(batch["arms"])[rows]
+    counts, sums = (np.asarray(batch[name], dtype=float)[rows] for name in ("counts", "sums"))
+    return np.bincount(arms, counts, n), np.bincount(arms, sums, n)
 
 
 def _check_rounding(

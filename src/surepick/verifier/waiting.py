@@ -184,6 +184,8 @@ def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, f
     told, kind = batch if about.column is None else batch["numbers"][about.column], about.kind
     n = np.asarray(batch["counts"], dtype=float)[here]
     total = np.asarray(told["sums"], dtype=float)[here]
+    if kind.shares:
+        return _of_mix(batch, here, kind.shares)
     if kind.zero_one:
         spread = total * (1.0 - total / n)
     elif "spreads" in told:
@@ -191,3 +193,23 @@ def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, f
     else:
         spread = n * kind.units(np.full(len(here), arm)) ** 2
     return float(n.sum()), float(total.sum()), float(spread.sum())
+
+
+def _of_mix(
+    batch: dict[str, Any], here: np.ndarray, shares: tuple[float, ...]
+) -> tuple[float, float, float]:
+    """The same where visitors are counted by segment: as many of one rate as tell as much.
+
+    None where nobody came of some segment.
+    """
+    parts = np.asarray(batch["parts"])[here].tolist()
+    rows = dict(zip(parts, here.tolist(), strict=True))
+    if len(rows) < len(shares):
+        return 0.0, 0.0, 0.0
+    mean = varies = uneven = 0.0
+    for segment, share in enumerate(shares):
+        n, yes = (float(batch[name][rows[segment]]) for name in ("counts", "sums"))
+        mean += share * yes / n
+        varies += share**2 * (yes / n) * (1.0 - yes / n) / n
+        uneven += share**2 / n
+    return 1.0 / uneven, mean / uneven, varies / uneven**2

@@ -117,8 +117,10 @@ class OpenBlock:
 class Totals:
     """All settled blocks together, by arm; spreads only where somebody asks for them."""
 
-    def __init__(self, n_arms: int, with_spreads: bool = True) -> None:
+    def __init__(self, n_arms: int, with_spreads: bool = True, cells: int = 0) -> None:
         self._with_spreads = with_spreads
+        #: visitors and yes of each arm in each segment, where these are kept: (2, K, S)
+        self.cells: FloatArray | None = np.zeros((2, n_arms, cells)) if cells else None
         self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
         self.sums: FloatArray = np.zeros(n_arms)
         self.spreads: FloatArray = np.zeros(n_arms)  # Σ (reward − mean of the arm)²
@@ -142,6 +144,13 @@ class Totals:
         self.counts[at] += rows.counts
         self.sums[at] += rows.sums
         self.arms, self.pulls = np.union1d(self.arms, at), self.pulls + int(rows.counts.sum())
+
+    def note(self, rows: Rows, one: float) -> None:
+        """What a settled block says of each segment; a yes has the reward ``one``."""
+        if self.cells is not None:
+            at = (rows.arms, rows.parts)
+            np.add.at(self.cells[0], at, rows.counts)
+            np.add.at(self.cells[1], at, np.round(rows.sums / one))
 
     def plus(self, rows: Rows) -> Totals:
         """As if this block were settled too; without spreads."""

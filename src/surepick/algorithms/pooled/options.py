@@ -122,6 +122,10 @@ def turned(
         "totals": [_longer(column, count) for column in memory["totals"]],
         "retired": gone,
     }
+    if "cells" in memory:  # of each option, segment by segment
+        some = memory["cells"]
+        none = np.zeros((len(some), count, some.shape[2]))
+        memory["cells"] = np.concatenate([some, none], axis=1)
     places = len(after.distinct) - len(before.distinct)
     if places:
         memory = entered(memory, np.log(accounts), places)

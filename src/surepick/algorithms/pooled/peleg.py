@@ -156,6 +156,7 @@ class PooledPeleg(Algorithm):
     follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
+    reads_reports: ClassVar[bool] = True
     questions: ClassVar[tuple[str, ...]] = (
         "best",
         "baseline",
@@ -302,6 +303,8 @@ class PooledPeleg(Algorithm):
     def check_problem(self, problem: Problem) -> None:
         """Options on items are compared one by one, by what they show on the same ones."""
         super().check_problem(problem)
+        if problem.noise_kind.reports_only:
+            self._check_segments(problem)
         if self.complete is not None:
             self._check_table(problem)
             return
@@ -328,6 +331,21 @@ class PooledPeleg(Algorithm):
             raise InvalidInputError(
                 "items: rewards differ from item to item, which is not noise of one scale; leave "
                 "noise out, or give noise='yes-no' or bounds"
+            )
+
+    def _check_segments(self, problem: Problem) -> None:
+        """Visitors who are counted by segment compare options, each by its own visitors."""
+        others = {"keep": self.keep, "items": self.items, "complete": self.complete}
+        for name, given in (others | {"threshold": self.asked.number}).items():
+            if given is not None:
+                raise InvalidInputError(
+                    f"{name}: not possible where visitors are weighed by segment; leave {name} or "
+                    "segments out"
+                )
+        if ways_of(problem) != ("direct",):
+            raise InvalidInputError(
+                "segments: options are compared by their own visitors, whatever their features "
+                "say; do not trust the features (misfit=math.inf)"
             )
 
     def _check_quantile(self, problem: Problem) -> None:

@@ -41,6 +41,10 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
+_NO_PULLS = (
+    "segments: a single measurement does not say which segment it is of; only a traffic study "
+    "(traffic=True, --traffic), which is told visitors by segment, can weigh them"
+)
 _CHEAP = 300  # settled blocks that are gone through again
 
 
@@ -81,7 +85,8 @@ class PooledState(State):
             self.ways.ways != ("linear",) or problem.has_level
         )
         self.first = np.zeros(K, dtype=np.int64)  # pulls of blocks without bets
-        self.totals = Totals(K, self.demands_spread or config.items is not None)  # all settled ones
+        kept = self.demands_spread or config.items is not None
+        self.totals = Totals(K, kept, self._reading.cells)  # all settled ones
         self.block = OpenBlock()
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self.planner.first_shares()
@@ -123,6 +128,8 @@ class PooledState(State):
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [told.columns() for told in self.held]
+        if self.totals.cells is not None:
+            memory["cells"] = self.totals.cells
         return memory
 
     def load(self, memory: dict[str, Any]) -> None:
@@ -137,6 +144,8 @@ class PooledState(State):
         super().load(memory)
         self.held = [ToldPulls.from_columns(columns) for columns in memory["held"]]
         self.totals.load(*memory["totals"])
+        if "cells" in memory:
+            self.totals.cells = memory["cells"].copy()
         self.block.load(memory["block"])
         self.question.load(memory)
         self.suggested = self._suggest()
@@ -171,6 +180,8 @@ class PooledState(State):
         )
 
     def propose(self, budget: int) -> Pulls:
+        if self._reading.reports_only:
+            raise InvalidInputError(_NO_PULLS)
         if not self.block.left.total:
             planned = self.propose_ahead(budget, out=0)
             assert planned is not None  # in turn it never is too early
@@ -241,6 +252,8 @@ class PooledState(State):
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[ToldPulls]:
         if self.config.items is not None:
             raise InvalidInputError(NO_PAST)
+        if self._reading.reports_only:
+            raise InvalidInputError(_NO_PULLS)
         return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)
 
     def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
@@ -288,6 +301,7 @@ class PooledState(State):
             guide, past = self._reading.guide, self.suggested.estimate
             told = without_level(guide, told, past, self.suggested.scales, known)
         self.totals.add(told)
+        self.totals.note(block.told, self.problem.seen(1.0))
         self.block = OpenBlock()
         self.suggested.forget(first_too=opening)
         self.opening = self.opening and not self._covered()
@@ -338,7 +352,7 @@ class PooledState(State):
         return PlannedTraffic(self.situation())
 
     def enough(self, told: list[ToldPulls], problem: Problem) -> int | None:
-        if not 0 < len(self.blocks) <= _CHEAP:
+        if not 0 < len(self.blocks) <= _CHEAP or self._reading.reports_only:
             return None
         again = PooledState(self.config, problem, self.seed)
         again.observe_past(by_block(self.blocks, told), True)

@@ -13,7 +13,7 @@ as any other.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, RunStateError, TellConflictError
+from surepick.problem.noise import BySegment
 from surepick.run import Run
 from surepick.run.codec import dumps
 from surepick.run.report import tell_report
@@ -43,7 +44,7 @@ from surepick.study.acts.base import (
 from surepick.study.digests import digest_of, sha
 from surepick.study.pulls import as_name, said_by
 from surepick.study.sheet import Sheet
-from surepick.study.traffic.block import told_of
+from surepick.study.traffic.block import told_to
 from surepick.study.traffic.report import Counts, read_report
 from surepick.study.traffic.results import Recorded, plain
 from surepick.study.traffic.rules import TrafficRules, deal_seed, demanded_rules
@@ -65,10 +66,11 @@ class RowChange:
 
     arm: int
     label: str
-    bucket: int | None  #: of reports by bucket
+    bucket: int | None  #: of reports by bucket, or the number of the segment
     #: visits, sum, and the sum of squares of rewards between bounds; the same of further numbers
     old: tuple[float, ...]
     new: tuple[float, ...]
+    segment: str | None = None  #: the name of the segment
 
 
 @dataclass(frozen=True)
@@ -132,12 +134,12 @@ class ReportChange:
         return own | {"period": self.number, "by": by, "rows": rows}
 
 
-def read(tx: Transaction, study: int, label: Callable[[int], str]) -> list[ReportChange]:
+def read(tx: Transaction, study: int, scene: Scene) -> list[ReportChange]:
     """All corrections of a study's reports, in order."""
-    return [of_link(link, label) for link in tx.links(study, [CORRECTED])]
+    return [of_link(link, scene) for link in tx.links(study, [CORRECTED])]
 
 
-def of_link(link: Link, label: Callable[[int], str]) -> ReportChange:
+def of_link(link: Link, scene: Scene) -> ReportChange:
     """The correction that a link of the chain is about."""
     content = json.loads(link.content)
     names = ("by", "reason", "token")
@@ -145,22 +147,26 @@ def of_link(link: Link, label: Callable[[int], str]) -> ReportChange:
         content["name"],
         content["period"],
         content["asked"],
-        changed_rows(content["was"], content["now"], label),
+        changed_rows(content["was"], content["now"], scene),
         link.at,
         *(content[name] for name in names),
     )
 
 
-def changed_rows(was: str, now: str, label: Callable[[int], str]) -> tuple[RowChange, ...]:
+def changed_rows(was: str, now: str, scene: Scene) -> tuple[RowChange, ...]:
     """The rows in which two reports differ."""
     old, new = _rows(Counts.from_json(was)), _rows(Counts.from_json(now))
     nobody = (0.0,) * len(next(iter(old.values())))
-    found = []
+    kind, found = scene.problem.noise_kind, []
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key, nobody), new.get(key, nobody)
         if before != after:
             arm, bucket = key
-            found.append(RowChange(arm, label(arm), None if bucket < 0 else bucket, before, after))
+            part = None if bucket < 0 else bucket
+            segment = None
+            if part is not None and isinstance(kind, BySegment):
+                segment = kind.names[part]
+            found.append(RowChange(arm, scene.label(arm), part, before, after, segment))
     return tuple(found)
 
 
@@ -254,7 +260,7 @@ class _Record(_OfPeriod):
             status = "checked" if known is None else "duplicate"
             return self.done(_recorded(name, status, counts, run), who, at.now)
         began = scene.storage.read(lambda tx: tx.periods(study, 0, 1))[0].at
-        told = told_of(counts, run.problem.n_arms)
+        told = told_to(run.problem, counts)
         tell_report(run, told, at.now - began, deal_seed(scene.record))
         text, visits = run.to_json(), sum(counts.visits)
         new = Report(due.number, counts.to_json(), at.now, who.token)
@@ -382,7 +388,7 @@ class _CorrectReport(_OfPeriod, Changing):
         """Let another report count for a period that was recorded."""
         name, study, now = given["period"], scene.record.id, scene.run()[0]
         at, due, periods, reports, made = scene.storage.read(
-            lambda tx: (*_recorded_period(tx, study, name), read(tx, study, scene.label))
+            lambda tx: (*_recorded_period(tx, study, name), read(tx, study, scene))
         )
         counts = read_report(now.problem_ahead, given["report"], _shares(due, now))
         old, content = reports[due.number], counts.to_json()
@@ -417,7 +423,7 @@ class _CorrectReport(_OfPeriod, Changing):
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """What became of which rows."""
-        return of_link(link, scene.label).to_dict()
+        return of_link(link, scene).to_dict()
 
     def words(self, details: dict[str, Any]) -> str:
         """How many rows, of which period; and what became of up to three of them."""
@@ -430,6 +436,7 @@ class _CorrectReport(_OfPeriod, Changing):
 def _row_in_words(row: RowChange) -> str:
     (visits, total, *_), (before, earlier, *_) = row.new, row.old
     of = "" if row.bucket is None else f", bucket {row.bucket}"
+    of = of if row.segment is None else f", {row.segment}"
     return f"{row.label}{of} {total:g} of {visits:,.0f} instead of {earlier:g} of {before:,.0f}"
 
 
@@ -454,7 +461,7 @@ def _change_batches(
         assert kept is not None
         counts, pulls = Counts.from_json(report.content), kept.pulls
         if number == first:
-            pulls = dumps(told_of(counts, run.problem.n_arms).pulls.columns())
+            pulls = dumps(told_to(run.problem, counts).pulls.columns())
         size = sum(counts.visits)
         changed = replace(kept, first=visits, size=size, pulls=pulls, survivors=left[number])
         tx.change_batch(study, changed)

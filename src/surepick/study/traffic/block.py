@@ -10,22 +10,27 @@ import numpy as np
 
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+from surepick.problem.noise import BySegment
 from surepick.run.report import tell_report
 from surepick.run.run import Run
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyRecord
 from surepick.storage.traffic import Report
+from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.report import Counts
 from surepick.study.traffic.rules import BUCKETS, sends_traffic
 
 
-def told_of(counts: Counts, n_arms: int) -> ToldPulls:
-    """What a run is told: a row for each option, or for each of its groups of buckets."""
+def told_of(counts: Counts, n_arms: int, by_segment: bool = False) -> ToldPulls:
+    """What a run is told: a row for each option, of its segments, or groups of its buckets."""
     arms, visits = np.array(counts.arms, dtype=np.int64), np.array(counts.visits, dtype=np.int64)
     sums = np.array(counts.sums, dtype=np.float64)
     numbers = counts.numbers or {}
     if counts.buckets is not None:
         buckets = np.array(counts.buckets, dtype=np.int64)
+        if by_segment:
+            return ToldPulls(Pulls(arms, visits, buckets), sums)
         further = {name: np.array(one.sums) for name, one in numbers.items()}
         return _by_bucket(arms, buckets, visits, sums, further, n_arms)
     spreads = None
@@ -38,6 +43,11 @@ def told_of(counts: Counts, n_arms: int) -> ToldPulls:
         for name, one in numbers.items()
     }
     return ToldPulls(Pulls(arms, visits), sums, spreads, told or None)
+
+
+def told_to(problem: Problem, counts: Counts) -> ToldPulls:
+    """What a run of this problem is told."""
+    return told_of(counts, problem.n_arms, REPORTS.of(problem.noise_kind).by_segment)
 
 
 def _by_bucket(
@@ -83,17 +93,22 @@ def _variance(arm: IntArray, n: FloatArray, total: FloatArray, n_arms: int) -> f
     return apart / freedom if freedom else 0.0
 
 
-def reported(storage: Storage, study: StudyRecord) -> Iterator[tuple[str, int, dict[str, Any]]]:
+def reported(
+    storage: Storage, study: StudyRecord, problem: Problem
+) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Every row of every report: the period, the option, and what came; with its share."""
     if not sends_traffic(study):
         return
+    kind = problem.noise_kind
+    names = kind.names if isinstance(kind, BySegment) else None
     periods, reports = storage.read(lambda tx: (tx.periods(study.id), tx.reports(study.id)))
     for period, report in zip(periods, reports):
         counts, shares = Counts.from_json(report.content), json.loads(period.shares)
         for i, arm in enumerate(counts.arms):
             row: dict[str, Any] = {"share": shares[arm], "visits": counts.visits[i]}
             if counts.buckets is not None:
-                row["bucket"] = counts.buckets[i]
+                part = counts.buckets[i]
+                row |= {"bucket": part} if names is None else {"segment": names[part]}
             row["sum"] = counts.sums[i]
             if counts.squares is not None:
                 row["squares"] = counts.squares[i]
@@ -134,7 +149,7 @@ def tell_reports(
             rest.pop(0).apply(run)
         run.goes_on = bool(rest)
         if not (corrected and run.stopped):
-            told = told_of(Counts.from_json(report.content), run.problem.n_arms)
+            told = told_to(run.problem, Counts.from_json(report.content))
             tell_report(run, told, report.at - began, deal)
         left.append(run.state.left())
     for turn in rest:

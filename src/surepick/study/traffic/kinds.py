@@ -22,6 +22,7 @@ class Reports:
     total: str = "sum"  #: what the column of sums is called
     squares: bool = False  #: whether sums of squares are reported, too
     by_bucket: bool = False  #: whether visitors are reported in groups
+    by_segment: bool = False  #: whether they are reported by segments that have names
     intervals: bool = False  #: whether lifts over the control have intervals
     cannot: str = ""  #: why there can be no reports of such rewards, if so
 
@@ -87,6 +88,7 @@ REPORTS: Layer[Reports] = Layer(
         ),
         "known": Reports(),
         "yes-no": Successes(intervals=True),
+        "segments": Successes(by_segment=True),
         "bounded": Reports(squares=True, intervals=True),
         "pairs": Reports(
             cannot="traffic: comparisons of two options are judged one by one, and not by visitors "

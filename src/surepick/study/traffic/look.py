@@ -13,9 +13,11 @@ from surepick.algorithms.limits.limit import parse_limit
 from surepick.algorithms.pulls import ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
+from surepick.problem.noise import BySegment
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
+from surepick.run.means import means_of
 from surepick.run.option_changes import ADDED
 from surepick.run.sharing import traffic_of
 from surepick.run.standing import counted
@@ -79,8 +81,12 @@ class Traffic:
         if rules.numbers_past:
             limited = algorithm_of(self.desk.desk.record).asked.limited
             columns += [name for name in limited if problem.numbers[name].successes]
+        segments = kind.names if isinstance(kind, BySegment) else ()
+        #: numbers of segments, by the names that stand for columns here
+        self._segments = {name: number for number, name in enumerate(segments)}
+        columns = [*self._segments] or columns
         columns = columns if rules.own_past else []
-        #: of each number: those that were there at first, and those of each addition
+        #: of each number, or segment: those that were there at first, and those of each addition
         self._past = {one: [OwnPast(first, shared=len(columns))] for one in columns}
         self._counts: dict[str | None, list[Sums]] = {one: [] for one in columns}
         self._names: list[str] = []
@@ -106,12 +112,25 @@ class Traffic:
                     if number == len(groups) and one["batch"] <= period.number:
                         arms, own = one["arms"], (number, period.number, len(self._past))
                         groups.append(OwnPast(arms[-1] + 1, arms[0], *own))
-                came = added if column is None else sums_of(told, run.problem, column)
+                came = self._came(told, run.problem, column, added)
                 self._counts[column].append(came)
                 for group in groups:
                     group.add(came.counts, came.sums)
             self._names.append(str(period.name))
             self._visits.append(int(added.counts.sum()))
+
+    def _came(self, told: ToldPulls, problem: Problem, column: str | None, added: Sums) -> Sums:
+        """What is compared with its own past: successes, a further number, or one segment's."""
+        if column is None:
+            return added
+        if column not in self._segments:
+            return sums_of(told, problem, column)
+        assert told.pulls.parts is not None
+        rows = told.pulls.parts == self._segments[column]
+        arms, n = told.pulls.arms[rows], problem.n_arms
+        some = (np.bincount(arms, one[rows], n) for one in (told.pulls.counts, told.sums))
+        counts, sums = (one.astype(np.float64) for one in some)
+        return Sums(counts, sums, 0.0 * sums)
 
     def checks(self) -> Checks:
         """Whether visitors came in the shares that they were sent by."""
@@ -138,7 +157,11 @@ class Traffic:
         for column, groups in self._past.items():
             own = [one for group in groups for one in group.found]
             counts = [(one.counts, one.sums) for one in self._counts[column]]
-            said += moved_messages(run.problem.labels, own, self._names, counts, column)
+            where = run.problem.labels, own, self._names, counts
+            if column in self._segments:
+                said += [f"Among {column}: {one}" for one in moved_messages(*where, None)]
+            else:
+                said += moved_messages(*where, column)
             found += own
         text = " ".join(said) or KEPT_RATIOS
         arms = tuple(dict.fromkeys(i for m in found for i in (m.option, m.other) if i is not None))
@@ -151,7 +174,8 @@ class Traffic:
         run, _ = self.desk.desk.load()
         periods, sharing = self.desk.periods()[: run.batches], self.desk.sharing
         # each option against its own past, by successes or also by further counts
-        rule = {"past": 1 if [*self._past] == [None] else 2} if self._past else {}
+        number = 3 if self._segments else 1 if [*self._past] == [None] else 2
+        rule: dict[str, Any] = {"past": number} if self._past else {}
         waits, times = run.waits, [{} for _ in periods]
         if waits is not None:
             reports = self.desk.reports()[: run.batches]
@@ -183,7 +207,8 @@ class Traffic:
         periods = storage.read(lambda tx: tx.periods(desk.record.id, recent))
         running = [period for period in periods if period.number >= at.batch]
         labels, (counts, sums) = run.problem.labels, run.totals()
-        means = [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist())]
+        told = run.told() if run.problem.noise_kind.reports_only else []
+        means = means_of(run.problem, counts, sums, told)
         missing = traffic_of(run).visits_missing()
         usual = float(np.mean(visits[-_RECENT:])) if visits else None
         left = None if missing is None or not usual else math.ceil(missing / usual)
@@ -206,6 +231,7 @@ class Traffic:
             "periods_left": left,
             "days_left": None if left is None else _days(periods, left),
             "columns": list(columns_of(run.problem)),
+            "segments": [*self._segments],
             "guardrails": guardrails(run),
             "ratio": {
                 "alarm": finding.alarm,

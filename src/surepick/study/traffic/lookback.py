@@ -25,7 +25,7 @@ from surepick.run.waiting import Waiting
 from surepick.statistics.lift import Lifts
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.study.sheet import Sheet
-from surepick.study.traffic.block import told_of
+from surepick.study.traffic.block import told_to
 from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.look import by_option, risk_of
 from surepick.study.traffic.report import Counts, as_share_of, columns_of, read_report
@@ -137,7 +137,7 @@ def look_back(
     for name, counts, shares in reports:
         if run.stopped:
             break
-        told = told_of(counts, problem.n_arms)
+        told = told_to(problem, counts)
         added = by_option(told, problem.n_arms)
         if shares is not None:
             ratio.add(shares, added.counts)

@@ -122,10 +122,11 @@ def _complete(columns: dict[str, list[Any]], shares: Mapping[str, float]) -> dic
         return columns
     there = {str(label) for label in columns["label"]}
     missing = [label for label, share in shares.items() if share and label not in there]
-    if "bucket" in columns:
-        columns["bucket"] = columns["bucket"] + [0] * len(missing)
+    for group in ("bucket", "segment"):
+        if group in columns:
+            columns[group] = columns[group] + columns[group][:1] * len(missing)
     for name, cells in columns.items():
-        if name not in ("label", "bucket"):
+        if name not in ("label", "bucket", "segment"):
             columns[name] = cells + [0] * len(missing)
     return columns | {"label": [*columns["label"], *missing]}
 

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.noise import NoiseKind
+from surepick.problem.noise import BySegment, NoiseKind
 from surepick.problem.tables.read import Columns
 from surepick.statistics.reported import Reported
 from surepick.study.sheet import Sheet
-from surepick.study.traffic.kinds import REPORTS
+from surepick.study.traffic.kinds import REPORTS, Reports
 from surepick.study.traffic.rules import BUCKETS
 
 MOST_VISITS = 10**12  # of one option in one period: nobody has so many
@@ -47,6 +47,7 @@ class Counts:
     visits: tuple[int, ...]
     sums: tuple[float, ...]
     squares: tuple[float, ...] | None = None  #: sums of squares
+    #: or the number of the segment, where visitors are reported by segment
     buckets: tuple[int, ...] | None = None
     #: Σ (reward − mean)², never too small; reports that 0.2.0 took in have none
     spreads: tuple[float, ...] | None = None
@@ -103,14 +104,19 @@ def _sums_of(problem: Problem) -> list[_Sum]:
 
 def columns_of(problem: Problem) -> tuple[str, ...]:
     """The columns that reports of a problem have."""
-    group = ("bucket",) if REPORTS.of(problem.noise_kind).by_bucket else ()
+    group = _grouped(REPORTS.of(problem.noise_kind))
     sums = [column for one in _sums_of(problem) for column in (one.column, one.squares) if column]
     return "label", *group, "visits", *sums
 
 
+def _grouped(reports: Reports) -> tuple[str, ...]:
+    """The column that says which visitors of an option a row is about, where there is one."""
+    return ("segment",) if reports.by_segment else ("bucket",) if reports.by_bucket else ()
+
+
 class _Row(NamedTuple):
     label: Any
-    bucket: Any
+    group: Any  #: a bucket, or the name of a segment
     visits: Any
     cells: Mapping[str, Any]  #: sums by their columns
     at: Callable[[str], str]  #: a place in words, from the name of a column
@@ -130,13 +136,14 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
     wanted, sums = columns_of(problem), _sums_of(problem)
     found: dict[tuple[int, int], tuple[int, list[_Total]]] = {}
     places = {label: arm for arm, label in enumerate(problem.labels)}
-    for row in _rows(given, wanted):
+    group = next(iter(_grouped(REPORTS.of(problem.noise_kind))), None)
+    for row in _rows(given, wanted, group):
         if row.label not in places:
             raise InvalidInputError(f"{row.at('label')}: no option is called {row.label!r:.80}")
         arm = places[row.label]
-        bucket = _bucket(row) if "bucket" in wanted else 0
+        bucket = 0 if group is None else _number_of(problem.noise_kind, row, group)
         if (arm, bucket) in found:
-            of = f", bucket {bucket}," if "bucket" in wanted else ""
+            of = "" if group is None else f", {group} {row.group},"
             raise InvalidInputError(f"{row.at('label')}: {row.label!r}{of} is there twice")
         visits = as_count(row.visits, row.at("visits"))
         if visits and not shares[arm] > 0.0:
@@ -167,7 +174,7 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
         tuple(row[0] for _, row in kept),
         reward.sums,
         reward.squares,
-        tuple(bucket for (_, bucket), _ in kept) if "bucket" in wanted else None,
+        None if group is None else tuple(bucket for (_, bucket), _ in kept),
         reward.spreads,
         dict(zip(problem.numbers, numbers)) or None,
     )
@@ -179,22 +186,23 @@ def _columns(one: _Sum, rows: list[_Total]) -> Further:
     return Further(sums, squares, spreads) if one.squares else Further(sums)
 
 
-def _rows(given: Any, wanted: tuple[str, ...]) -> Iterator[_Row]:
+def _rows(given: Any, wanted: tuple[str, ...], group: str | None) -> Iterator[_Row]:
     if isinstance(given, Columns):
-        yield from _table_rows(given, wanted)
+        yield from _table_rows(given, wanted, group)
         return
     if not isinstance(given, Mapping):
-        yield from _table_rows(Sheet.of(given).read("report"), wanted)
+        yield from _table_rows(Sheet.of(given).read("report"), wanted, group)
         return
     names = wanted[wanted.index("visits") :]
     form = ", ".join(names)
     for label, cells in given.items():
         entries: Any = {None: cells}
-        if "bucket" in wanted:
+        if group is not None:
             if not isinstance(cells, Mapping):
+                which = "segment" if group == "segment" else f"bucket, 0 to {BUCKETS - 1}"
                 raise InvalidInputError(
-                    f"report[{label!r}] must be a dict with ({form}) for each bucket, 0 to "
-                    f"{BUCKETS - 1}; got {cells!r:.80}"
+                    f"report[{label!r}] must be a dict with ({form}) for each {which}; got "
+                    f"{cells!r:.80}"
                 )
             entries = cells
         for bucket, values in entries.items():
@@ -209,7 +217,7 @@ def _place(where: str, column: str) -> str:
     return f"{where}: {column}"
 
 
-def _table_rows(table: Columns, wanted: tuple[str, ...]) -> Iterator[_Row]:
+def _table_rows(table: Columns, wanted: tuple[str, ...], group: str | None) -> Iterator[_Row]:
     own = wanted[wanted.index("visits") + 1]
     total = next((name for name in (own, "sum", "successes") if name in table.cells), own)
     names = [total if name == own else name for name in wanted]
@@ -222,7 +230,7 @@ def _table_rows(table: Columns, wanted: tuple[str, ...]) -> Iterator[_Row]:
         cells = {name: table.column(there)[i] for name, there in zip(wanted, names)}
         label = "" if cells["label"] is None else str(cells["label"])
         where = lambda name, i=i: table.at(i, total if name == own else name)  # noqa: E731
-        yield _Row(label, cells.get("bucket"), cells["visits"], cells, where)
+        yield _Row(label, cells.get(group or ""), cells["visits"], cells, where)
 
 
 # -- cells ---------------------------------------------------------------------------------
@@ -275,12 +283,21 @@ def _number(cell: Any, where: str) -> float:
     return value
 
 
-def _bucket(row: _Row) -> int:
-    where = row.at("bucket")
-    bucket = _number(row.bucket, where)
+def _number_of(kind: NoiseKind, row: _Row, group: str) -> int:
+    """The number of the bucket, or of the segment that is named."""
+    where = row.at(group)
+    if isinstance(kind, BySegment):
+        name = str(row.group).strip()
+        if name not in kind.names:
+            known = ", ".join(kind.names)
+            raise InvalidInputError(
+                f"{where}: no segment is called {name!r:.80}; there are {known}"
+            )
+        return kind.names.index(name)
+    bucket = _number(row.group, where)
     if bucket != int(bucket) or not 0 <= bucket < BUCKETS:
         raise InvalidInputError(
-            f"{where}: buckets are numbered from 0 to {BUCKETS - 1}; got {row.bucket!r}"
+            f"{where}: buckets are numbered from 0 to {BUCKETS - 1}; got {row.group!r}"
         )
     return int(bucket)
 

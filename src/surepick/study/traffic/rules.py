@@ -21,7 +21,8 @@ from surepick.storage.records import StudyRecord
 from surepick.study.prepared import Prepared
 from surepick.study.traffic.kinds import REPORTS
 
-_COLUMNS = ("label", "bucket", "visits", "sum", "successes", "squares", "period", "share")
+_COLUMNS = ("label", "bucket", "segment", "visits", "sum", "successes", "squares", "period")
+_COLUMNS += ("share",)
 _CONTROL = "control"  # in limits: the option that was said to be it, unless one is called that
 KEY = "traffic"  # where the meta of a study keeps them
 DEAL = "deal_seed"  # and where the seed by which the first report is dealt

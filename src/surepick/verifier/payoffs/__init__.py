@@ -6,6 +6,7 @@ from surepick.verifier.payoffs.base import Payoff
 from surepick.verifier.payoffs.bounded import Bounded, YesNo
 from surepick.verifier.payoffs.gaussian import Gaussian
 from surepick.verifier.payoffs.paired import Paired
+from surepick.verifier.payoffs.segments import BySegment
 from surepick.verifier.payoffs.student import Student
 from surepick.verifier.payoffs.symmetric import Symmetric
 from surepick.verifier.payoffs.wins import PairedWins, Wins
@@ -18,6 +19,7 @@ _PAYOFFS: dict[str, type[Payoff]] = {
     "equal": Student,
     "known": Gaussian,
     "yes-no": YesNo,
+    "segments": BySegment,
     "bounded": Bounded,
     "pairs": YesNo,  # bets on pairs have a rule of their own
 }

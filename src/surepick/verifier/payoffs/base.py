@@ -99,6 +99,9 @@ class Payoff(ABC):
         """Into how many parts a block was dealt, which must follow from its counts alone."""
         return 1
 
+    def remember(self, block: Block) -> None:  # noqa: B027
+        """Take in what a block said, beside what the guide keeps of it."""
+
     def by_arm(self, block: Block) -> Block:
         """A block with one row for each arm, as the guide takes it."""
         return block.by_arm()

@@ -25,7 +25,7 @@ _OTHERS = 10.0  # pulls that the variance of all arms counts for in that of one
 _LEAST = 1e-9  # variance, as a share of the squared range
 
 
-class _Results(NamedTuple):
+class Results(NamedTuple):
     """What a block says of each of its arms, and what was predicted."""
 
     counts: np.ndarray
@@ -91,27 +91,27 @@ class Bounded(Payoff):
 
     def _direct(self, block: Block, outlook: Outlook, parts: int) -> News:
         block, n = block.by_arm(), len(self.guide.units)
-        everyone = [np.zeros(n) for _ in _Results._fields]
+        everyone = [np.zeros(n) for _ in Results._fields]
         for column, own in zip(everyone, self._results(block, outlook), strict=True):
             column[block.arms] = own
-        return super()._direct(block, outlook, parts)._replace(facts=_Results(*everyone))
+        return super()._direct(block, outlook, parts)._replace(facts=Results(*everyone))
 
     def _allowed(self, block: Block, outlook: Outlook, parts: int) -> News:
         block = block.by_arm()
         view = self.leaning(block, outlook)
         return News(view, view.takes / block.counts, self._results(block, outlook))
 
-    def _results(self, block: Block, outlook: Outlook) -> _Results:
+    def _results(self, block: Block, outlook: Outlook) -> Results:
         assert outlook.means is not None
         predicted = outlook.means(block.arms)
         squares = block.spreads + block.counts * (block.means - predicted) ** 2
-        return _Results(block.counts, block.sums, squares, predicted)
+        return Results(block.counts, block.sums, squares, predicted)
 
     def with_number(self, news: News) -> News:
         found = super().with_number(news)
         if news.columns is not None:
             return found
-        return found._replace(facts=_Results(*(one_more(column) for column in news.facts)))
+        return found._replace(facts=Results(*(one_more(column) for column in news.facts)))
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         field, facts = pairs.field, news.facts
@@ -123,7 +123,7 @@ class Bounded(Payoff):
                 each = np.where(facts.counts > 0, 1 / facts.counts, 0.0)  # 0 of a number
             both = np.stack(np.broadcast_arrays(each[others], -each[mine]), axis=-1)
             coefficients = np.where((pairs.told > 0)[..., None], both, 0.0)
-            facts = _Results(
+            facts = Results(
                 *(
                     np.stack(np.broadcast_arrays(column[others], column[mine]))[..., None]
                     for column in facts
@@ -138,7 +138,7 @@ class Bounded(Payoff):
             found.append(log_mean(self._log_bets(stakes, coefficients, facts, shift)))
         return found
 
-    def _largest_stake(self, coefficients: np.ndarray, facts: _Results) -> np.ndarray:
+    def _largest_stake(self, coefficients: np.ndarray, facts: Results) -> np.ndarray:
         """The stake at which one possible reward would lose everything; inf if there is none."""
         low, high = self._ends
         worst = np.minimum(coefficients * low, coefficients * high)  # what a reward is worth
@@ -150,7 +150,7 @@ class Bounded(Payoff):
             return 1.0 / np.maximum(loss.max(axis=-1), 0.0)
 
     def _log_bets(
-        self, stakes: np.ndarray, coefficients: np.ndarray, facts: _Results, shift: np.ndarray
+        self, stakes: np.ndarray, coefficients: np.ndarray, facts: Results, shift: np.ndarray
     ) -> np.ndarray:
         """Log of what each stake (n, R, S) pays."""
         low, high = self._ends

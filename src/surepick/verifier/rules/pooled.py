@@ -70,7 +70,8 @@ def check_prior(check: Check) -> None:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.body["evidence"], len(ways_of(check))
     prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
-    precisions = _OF_REPORTS if is_dealt(check) else _PRECISIONS
+    of_reports = is_dealt(check) or check.kind.shares
+    precisions = _OF_REPORTS if of_reports else _PRECISIONS
     check.demand(
         prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
         and evidence.get("nearness", _NEARNESS) == _NEARNESS
@@ -187,6 +188,7 @@ class Book:
             if self.past is not None or not check.past or check.past_counts:  # else not dealt
                 payoff.check_dealt(block, where, self.ways != ["linear"])
             told = payoff.by_arm(block)
+            payoff.remember(block)
         if self.past is None or self.first is None:
             self.past = self.first = told
             return
@@ -216,6 +218,7 @@ class Book:
             self.close[leader] |= shown & self.alive
         self._drop(record["dropped"], where)
         told = payoff.by_arm(block)
+        payoff.remember(block)
         if self.levels:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)

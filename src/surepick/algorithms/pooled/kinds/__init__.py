@@ -4,6 +4,7 @@ from surepick.algorithms.pooled.kinds.bounded import BoundedRewards, YesNoReward
 from surepick.algorithms.pooled.kinds.equal import EqualScale
 from surepick.algorithms.pooled.kinds.known import KnownScale
 from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.kinds.segments import RatesBySegment
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
 from surepick.algorithms.pooled.kinds.wins import AnyNumbers
 from surepick.problem.layers import Layer
@@ -19,6 +20,7 @@ READINGS: Layer[type[Reading]] = Layer(
         "equal": EqualScale,
         "known": KnownScale,
         "yes-no": YesNoRewards,
+        "segments": RatesBySegment,
         "bounded": BoundedRewards,
         "pairs": YesNoRewards,  # refused before it is read: see Algorithm.check_problem
     },

@@ -172,5 +172,5 @@ class YesNoRewards(BoundedRewards):
     demands_spread = False
     yes_no = True
 
-    def of_reports(self) -> Reading:
+    def of_reports(self) -> Reading | None:
         return YesNoRewards(self.problem, self.guide, OF_REPORTS)

@@ -42,6 +42,8 @@ class Reading(ABC):
     in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
     singly = False  #: whether every single reward of a block is needed, in a row of its own
     about_means = True  #: whether the best is the option with the largest mean
+    reports_only = False  #: whether only reports can be read, whose rows are segments of visitors
+    cells = 0  #: segments of which rewards are kept by themselves, to predict the next by
     estimates_scale = True  #: whether how much rewards vary is read off them
     #: how blocks are read where options are measured on items; None: they cannot be
     on_items: ClassVar[type[Reading] | None] = None

@@ -125,6 +125,7 @@ declare namespace Api {
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
     traffic?: TrafficBody | boolean | null;
+    segments?: string | null;
     algorithm?: string;
     settings?: Record<string, any>;
     seed?: number | null;
@@ -614,6 +615,7 @@ declare namespace Api {
     arm: number;
     label: string;
     bucket: number | null;
+    segment: string | null;
     old: number[];
     new: number[];
   }

@@ -57,6 +57,8 @@ declare namespace Api {
     open: OpenPeriod[];
     shares: number[] | null;
     columns: string[];
+    /** Of visitors who are counted by segment. */
+    segments: string[];
     /** How options stand to limits on further numbers. */
     guardrails: { limit: string; title: string; cells: string[]; breaks: string[] }[];
     control: string | null;

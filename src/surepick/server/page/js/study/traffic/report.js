@@ -12,7 +12,8 @@ import { role } from "../../session.js";
 
 const MOST_TYPED = 60; // options for which somebody types numbers in
 
-/** @typedef {{report: Record<string, string[]>} | {table: {csv: string, source: string}}} Given */
+/** @typedef {Record<string, string[] | Record<string, string[]>>} Typed by label, perhaps by segment */
+/** @typedef {{report: Typed} | {table: {csv: string, source: string}}} Given */
 
 /**
  * @param {string} name
@@ -106,12 +107,13 @@ export function reportCard(name, onChange) {
   }
 
   function typedIn() {
-    /** @type {Record<string, string[]>} */
+    /** @type {Typed} */
     const report = {};
     for (const line of typed.querySelectorAll("tr[data-label]")) {
       const cells = [...line.querySelectorAll("input")].map((one) => one.value.trim());
-      const label = /** @type {HTMLElement} */ (line).dataset.label ?? "";
-      if (cells.some((text) => text)) report[label] = cells;
+      const { label = "", segment } = /** @type {HTMLElement} */ (line).dataset;
+      if (!cells.some((text) => text)) continue;
+      report[label] = segment === undefined ? cells : { ...report[label], [segment]: cells };
     }
     return check({ report }, look);
   }
@@ -119,9 +121,11 @@ export function reportCard(name, onChange) {
   /**
    * @param {string[]} labels of those who have a share
    * @param {string[]} names of the columns
+   * @param {string[]} segments a row for each, where visitors are counted by segment
    */
-  function sheet(labels, names) {
-    const numbers = names.filter((one) => one !== "label");
+  function sheet(labels, names, segments) {
+    const numbers = names.filter((one) => one !== "label" && one !== "segment");
+    const rows = labels.flatMap((label) => (segments.length ? segments.map((one) => [label, one]) : [[label]]));
     return h(
       "table",
       { class: "plain-table tight" },
@@ -138,11 +142,12 @@ export function reportCard(name, onChange) {
       h(
         "tbody",
         {},
-        labels.map((label) =>
+        rows.map(([label = "", segment]) =>
           h(
             "tr",
-            { "data-label": label },
+            segment === undefined ? { "data-label": label } : { "data-label": label, "data-segment": segment },
             h("th", { scope: "row" }, label),
+            segment !== undefined && h("td", {}, segment),
             numbers.map((one) =>
               h(
                 "td",
@@ -150,7 +155,7 @@ export function reportCard(name, onChange) {
                 input({
                   type: "text",
                   inputmode: "decimal",
-                  "aria-label": `${one} of ${label}`,
+                  "aria-label": `${one} of ${[label, segment].filter(Boolean).join(", ")}`,
                   oninput: forget,
                 }),
               ),
@@ -177,7 +182,7 @@ export function reportCard(name, onChange) {
       const labels = status.labels.filter((_, i) => due.shares[i]);
       const few = labels.length <= MOST_TYPED && !at.columns.includes("bucket");
       fold.hidden = !few;
-      put(typed, few && sheet(labels, at.columns));
+      put(typed, few && sheet(labels, at.columns, at.segments));
     },
   };
 }
