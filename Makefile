@@ -17,6 +17,10 @@ test test-changed validate: export OPENBLAS_NUM_THREADS := 1
 test test-changed validate: export OMP_NUM_THREADS := 1
 # Hundreds of processes are started; each would compile the library's modules anew.
 test test-changed validate: export PYTHONDONTWRITEBYTECODE :=
+# Kernels of tests are optimised less, which takes half of the time, and kept apart from others:
+# they give the same bits. make validate tries those that everybody else has.
+test test-changed: export NUMBA_OPT := 1
+test test-changed: export NUMBA_CACHE_DIR := $(CURDIR)/build/kernels
 # pyright would otherwise go online to look for a newer pyright.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 

@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 from hypothesis import settings
+from tests.breadth import mark_the_rest
 from tests.forks.client import ADDRESS, Parent
 from tests.postgres import Server, fast_folder
 
@@ -45,6 +46,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if not item.nodeid.startswith(_EVERY_STORAGE) and not _is_its_turn(item):
             item.add_marker(pytest.mark.validation)
+    mark_the_rest(items)
     items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
 
 

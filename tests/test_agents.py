@@ -85,6 +85,7 @@ def test_an_agent_takes_a_study_from_beginning_to_end(storage):
         assert study.answer.label == "strong"
 
 
+@pytest.mark.validation
 def test_by_default_agents_only_look(storage):
     sp.create_study("glue", sp.Problem.unstructured(["a", "b"]), storage=storage)
 

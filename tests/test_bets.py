@@ -123,6 +123,7 @@ def test_capital_grows_where_the_mean_is_larger(kind):
     assert np.median(wins) > math.log(20)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_ends_are_where_half_the_level_is_reached(kind):
     series, settings = rewards_of(kind, (2, 60)), {"scale": 2.0} if kind == "gaussian" else {}

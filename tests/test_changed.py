@@ -5,6 +5,7 @@ from benchmarks import outdated
 from tests.changed import ROOT, chosen
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(
     ("file", "inside", "outside"),
     [

@@ -118,6 +118,7 @@ print(surepick("new", "more", "options.csv", "--plates", "3", "--json").output)
 """
 
 
+@pytest.mark.validation
 def test_a_setting_on_the_command_line(run):
     code, out, err = run(python=COMMANDS)
     assert code == 0, err
@@ -253,6 +254,7 @@ assert "label, visits, sum, squares" in sent, sent
 """
 
 
+@pytest.mark.validation
 def test_a_kind_of_noise_on_the_command_line(run):
     code, _, err = run(python=STARS_TYPED)
     assert code == 0, err
@@ -350,6 +352,7 @@ def test_an_act_in_the_library_and_both_clients(run, served):
     assert code == 0, err
 
 
+@pytest.mark.validation
 def test_an_act_on_the_command_line(run):
     assert run("new", "wells", "options.csv")[0] == 0
     code, out, err = run("act", "wells", "note", "text=a new lamp", "page=7", "--by", "ann")
@@ -432,6 +435,7 @@ def test_a_question_in_the_library_the_verifier_and_the_client(run, served):
     assert "the answer is blue 2" in out
 
 
+@pytest.mark.validation
 def test_a_question_on_the_command_line(run, tmp_path):
     (tmp_path / "colours.csv").write_text("label\nred 1\nblue 1\nblue 2\n")
     words = ("new", "blues", "colours.csv", "--question", "group:begins=blue")

@@ -170,6 +170,7 @@ def run():
         yield run
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("extra", BRINGS)
 def test_extra_works_alone(run, extra, tmp_path):
     code, err = run(USES[extra], set().union(*BRINGS.values()) - BRINGS[extra], tmp_path)

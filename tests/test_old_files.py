@@ -156,6 +156,7 @@ def test_studies_stand_where_they_stood(old):
             assert study.rebuild().active == study.current_run.active
 
 
+@pytest.mark.some(1)
 def test_workers_go_on_as_they_did(old):
     _, url = old
     for name, before in STUDIES.items():
@@ -195,6 +196,7 @@ def test_leases_are_still_out(old):
     study.close()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("what", ["measurements", "options", "events"])
 def test_commands_show_what_was_there(old, what, cli_output):
     _, url = old

@@ -92,6 +92,7 @@ def test_a_command_that_fails_is_an_error(place):
     assert (done.returncode, outputs["result"]) == (5, "error")
 
 
+@pytest.mark.validation
 def test_an_evaluation_is_a_gate(place):
     storage = f"sqlite:///{place}/surepick.db"
     problem = sp.Problem.unstructured(["old", "new"], noise=0.1)

@@ -169,6 +169,7 @@ def test_shifts_leave_runs_as_they_are_where_levels_cancel():
     assert within["pulls"] == rage[0]["pulls"]
 
 
+@pytest.mark.validation
 def test_shifts_mislead_who_pools_all_pulls_and_not_who_compares_within_blocks():
     pooled = drift.measure(("LinGapE, σ known", "shifts", False, 0, 2, 0))
     assert pooled["wrong"] >= 1
@@ -178,6 +179,7 @@ def test_shifts_mislead_who_pools_all_pulls_and_not_who_compares_within_blocks()
         assert found["endless"] == 0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("batches", drift.BATCHES)
 def test_a_level_that_rises_misleads_who_measures_arm_by_arm(batches):
     wrong = [drift.rising((0.1, batches, order, 0, 3, 0))["wrong"] for order in drift.ORDERS]

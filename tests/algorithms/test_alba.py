@@ -149,6 +149,7 @@ def test_a_larger_norm_bound_costs_pulls_and_is_named_in_the_guarantee():
     assert "‖theta*‖ <= 5" in answer.guarantee
 
 
+@pytest.mark.validation
 def test_error_rate_with_large_means():
     """The draws' own randomness is multiplied by the means: the bias bound must carry it."""
     arms = np.array([[5.0, 1.0], [5.0, 0.0], [4.0, 2.0], [0.0, 1.0]])

@@ -180,6 +180,7 @@ def test_chart_is_sorted_and_complete(found):
     assert "4 options" in data.title
 
 
+@pytest.mark.validation
 def test_files(found, tmp_path):
     files, notes = write_report(found, tmp_path / "plan")
     assert notes == []

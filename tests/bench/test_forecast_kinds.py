@@ -214,6 +214,7 @@ def test_yes_no_forecasts():
     assert "the best at 42 %, all others at 30 % at most" in chart(found).title
 
 
+@pytest.mark.validation
 def test_bounded_forecasts():
     found = forecast(
         Question(Problem(LINE, noise=(0, 1)), gap=0.1, algorithms=["pooled-peleg"], trials=2)
@@ -223,6 +224,7 @@ def test_bounded_forecasts():
 
 
 # -- what is cut off -------------------------------------------------------------------------
+@pytest.mark.validation
 def test_no_algorithm_hangs_a_forecast():
     """Round robin takes millions of single pulls here."""
     question = Question(

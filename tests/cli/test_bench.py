@@ -118,6 +118,7 @@ NARROW += [
 ]
 
 
+@pytest.mark.validation
 def test_a_suite_ranks_and_writes_a_page(tmp_path):
     out = tmp_path / "out"
     command = ["bench", "--suite", "leaderboard", *NARROW, "--out", str(out)]

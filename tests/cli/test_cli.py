@@ -64,6 +64,7 @@ def test_demo_speaks_to_people(demonstrated):
     assert "1 of 12 options not ruled out" in text
 
 
+@pytest.mark.validation
 def test_demo_speaks_to_programs_and_is_reproducible(demonstrated, surepick, tmp_path):
     code, out, err = surepick("demo", "--json", "--out", tmp_path, "--delta", "0.1")
     assert code == 0
@@ -73,6 +74,7 @@ def test_demo_speaks_to_programs_and_is_reproducible(demonstrated, surepick, tmp
     assert "page layouts" in err
 
 
+@pytest.mark.validation
 def test_other_visitors_lead_to_another_course_of_the_demo(demonstrated, surepick, tmp_path):
     wanted = ("--out", tmp_path, "--delta", "0.1", "--seed", 1)
     code, out, _ = surepick("demo", "--json", *wanted)
@@ -165,6 +167,7 @@ def large(few_are_many, tmp_path):
     return folder
 
 
+@pytest.mark.validation
 def test_verify_with_the_arms_in_a_file(surepick, large):
     code, out, _ = surepick("verify", large / "large.json", "--arms", large / "arms.npy")
     assert code == 0
@@ -196,6 +199,7 @@ def test_verify_with_candidates_in_a_file(surepick, few_are_many, tmp_path):
     assert (code, "and --arms another one" in err) == (2, True)
 
 
+@pytest.mark.validation
 def test_verify_with_the_table_of_a_study(surepick, few_are_many, tmp_path):
     rng = np.random.default_rng(0)
     rows = [f"option{i},{','.join(f'{v:.6f}' for v in rng.normal(size=9))}" for i in range(4000)]

@@ -18,6 +18,7 @@ def test_new_takes_or_refuses_every_number(surepick, option):
         )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("option", ["--gap", "--delta", "--noise"])
 def test_plan_takes_or_refuses_every_number(surepick, option):
     more = [] if option == "--gap" else ["--gap=1"]

@@ -21,6 +21,7 @@ def plan(tmp_path, monkeypatch):
     return call
 
 
+@pytest.mark.validation
 def test_table_picture_and_notes(plan, tmp_path):
     known = ("--noise", "1", "--noise-is", "known", "--algorithms", "peleg,rage")
     done = plan("--features", "price,colour", "--gap", "1", *known)
@@ -49,6 +50,7 @@ def test_json(plan):
     assert any("No noise was given" in note for note in content["notes"])
 
 
+@pytest.mark.validation
 def test_yes_no_and_bounded_rewards(plan):
     one = ("--unstructured", "--algorithms", "pooled-peleg")
     done = plan("--rewards", "yes-no", "--base-rate", "0.2", "--lift", "0.5", *one)
@@ -67,6 +69,7 @@ def test_progress_without_a_terminal_is_lines_on_stderr(plan, monkeypatch):
     json.loads(done.stdout)
 
 
+@pytest.mark.validation
 def test_formula_and_unstructured(plan):
     done = plan("--gap", "1", "--formula", "C(colour)", "--trust-features", "--json")
     assert done.exit_code == 0, done.output
@@ -80,6 +83,7 @@ def test_formula_and_unstructured(plan):
     assert "4 different options;" in done.output
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("given", "said"),
     [

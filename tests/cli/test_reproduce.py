@@ -33,6 +33,7 @@ def contents(folder):
     return {f.name: f.read_bytes() for f in files}
 
 
+@pytest.mark.validation
 def test_all_files_are_there(whole):
     out, said = whole
     names = {f.name for f in out.iterdir()}
@@ -73,6 +74,7 @@ def test_the_report_stands_alone(whole):
     assert "surepick reproduce --figure a" in page
 
 
+@pytest.mark.validation
 def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
     # the command in the report must not name what does not change the results
     command = ["reproduce", *TINY, "--out", tmp_path, "--jobs"]
@@ -143,6 +145,7 @@ def test_another_plan_in_the_folder(whole):
     assert "--fresh" in done.stderr
 
 
+@pytest.mark.validation
 def test_check_delta_on_a_few_trials(tmp_path):
     out = ["--out", str(tmp_path), "--jobs", "1", "--json"]
     done = surepick(

@@ -217,6 +217,7 @@ def test_a_model_that_does_not_fit_is_said_and_voids_the_guarantee(surepick, fol
     assert "does not fit" in surepick("status", "s")[1]
 
 
+@pytest.mark.validation
 def test_rewards_that_change_over_time_are_said(surepick, folder):
     plain = ("--unstructured", "--algorithm", "uniform", "--noise", "1")
     surepick("new", "s", "options.csv", *plain, "--max-samples", "250")  # the forecast is short
@@ -236,6 +237,7 @@ def test_noise_that_is_larger_than_stated_is_said(surepick, folder):
     assert any("The noise is larger than stated" in w for w in content["checks"]["warnings"])
 
 
+@pytest.mark.validation
 def test_noise_that_is_smaller_than_stated_is_no_alarm(surepick, study):
     finish(lambda pull: 0.3 * pull.arm + 0.01 * (-1) ** (pull.id // 2))
     _, content = run_json(surepick, "answer", study)
@@ -360,6 +362,7 @@ def test_commands_that_hang_are_killed_with_all_they_started(surepick, study, fo
         pytest.fail("the command's child is still running")
 
 
+@pytest.mark.validation
 def test_functions_that_hang_are_not_waited_for(surepick, study, folder, monkeypatch):
     (folder / "slow_of_test.py").write_text(
         "import time\ndef measure(task):\n    time.sleep(8)\n    return 1.0\n"
@@ -371,6 +374,7 @@ def test_functions_that_hang_are_not_waited_for(surepick, study, folder, monkeyp
     assert "no reward after 0.2 s" in content["stopped"]
 
 
+@pytest.mark.validation
 def test_what_fails_now_and_then_is_tried_again(surepick, study, folder):
     # Few failures: where many measurements fail, nothing is promised.
     (folder / "flaky.py").write_text(
@@ -541,6 +545,7 @@ def test_new_says_what_trust_in_features_costs(surepick, folder):
 
 
 # -- plot and report -----------------------------------------------------------------------
+@pytest.mark.validation
 def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
     code, _, err = surepick("plot", study)
     assert code == 2

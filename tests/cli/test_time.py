@@ -34,6 +34,7 @@ def test_a_command_is_hardly_ever_faster_than_itself_and_that_has_a_code_of_its_
     assert "looks fastest, but that is not clear yet (after 8 runs in random order)" in found.output
 
 
+@pytest.mark.validation
 def test_the_shortest_quantile_may_be_asked_for():
     found = run(QUICK, "sleep 0.2", "--quantile", "50%", "--max-runs", "200")
     assert "true has the shortest median" in found.output

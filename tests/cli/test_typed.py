@@ -28,6 +28,7 @@ def _told(study):
 
 
 # -- options and pulls ------------------------------------------------------------------------
+@pytest.mark.some(5)
 @pytest.mark.parametrize("column", ["option", "Label", "variant", "whatever"])
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_sheet_that_names_another_option_is_refused_as_a_whole(

@@ -105,6 +105,7 @@ def essence(certificate):
     ]
 
 
+@pytest.mark.validation
 def test_library_service_client_and_command_line_agree(table, tmp_path, monkeypatch, capsys):
     storage = f"sqlite:///{tmp_path}/own.db"
     own = sp.create_study("own", storage=storage, table=table, **SETTINGS)

@@ -339,6 +339,7 @@ def test_a_remote_worker(service, client, tmp_path):
     process.wait()
 
 
+@pytest.mark.validation
 def test_strata_travel_with_asks_and_rewards(client):
     study = client.create_study("plates", plates_problem(), strata="plate")
     worked_off(study, np.random.default_rng(1))

@@ -26,6 +26,7 @@ def measured(pulls):
     return [(p.id, TRUTH[p.label] + 0.1 * ((7 * p.id) % 5)) for p in pulls]
 
 
+@pytest.mark.validation
 def test_an_admin_adds_and_retires_and_everybody_sees_it(service):
     table = Sheet(csv="label,size,colour\na,1,red\nb,2,blue\nc,3,red\n")
     more = Sheet(csv="label,size,colour\nd,4,red\ne,5,green\n")
@@ -62,6 +63,7 @@ def test_an_admin_adds_and_retires_and_everybody_sees_it(service):
         worker.close()
 
 
+@pytest.mark.validation
 def test_coroutines_add_and_retire(service):
     async def work():
         async with sp.AsyncClient(service.url, service.token) as client:

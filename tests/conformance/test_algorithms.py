@@ -44,6 +44,7 @@ def _params():
         yield pytest.param(name, check, marks=marks, id=f"{name}-{check.__name__[6:]}")
 
 
+@pytest.mark.some(150)
 @pytest.mark.parametrize(("name", "check"), list(_params()))
 def test_algorithm_conforms(name, check, record_property):
     options, _why = WEAKER.get((name, check.__name__), ({}, ""))

@@ -195,6 +195,7 @@ def stored(name, url):
         }
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("fields", ACCEPTED, ids=str)
 def test_what_one_accepts_all_accept_and_store_alike(doors, fields):
     found = {}
@@ -205,6 +206,7 @@ def test_what_one_accepts_all_accept_and_store_alike(doors, fields):
         assert found[door] == found["library"], door
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("fields", REFUSED, ids=str)
 def test_what_one_refuses_all_refuse_in_the_same_words(doors, fields):
     said = {}

@@ -30,6 +30,7 @@ def formulas(mark):
     return [one.replace("(a", "(price").replace("`a`", "`price`") for one in chosen]
 
 
+@pytest.mark.validation
 def test_requests(service, tmp_path):
     mark = tmp_path / "mark"
     with service.http() as http:

@@ -62,6 +62,7 @@ def test_bounds_of_many_problems_are_those_of_the_plain_solver(tens):
         assert found.lower_bound == pytest.approx(expected.lower_bound, rel=1e-6), seed
 
 
+@pytest.mark.validation
 def test_newton_steps_take_over_where_first_order_steps_are_too_slow():
     arms = sphere(45_000, 6)
     result = complexity(sp.Problem(arms, noise=1.0), arms[0], tol=1e-5)
@@ -170,6 +171,7 @@ def test_progress_is_told_and_a_watcher_can_end_a_solve():
     assert len(rounds) == 1
 
 
+@pytest.mark.validation
 def test_dropping_light_arms_does_not_cost_the_accuracy_asked_for():
     instance = sp.simulate.families.catalogue(16, 20_000, rng=0)
     found = sp.design.complexity(instance.problem, instance.theta)  # many arms: 0.05 by default

@@ -24,26 +24,12 @@ DOORS = [USES / f"{door}.md" for door in ("website", "prompts", "laboratory", "f
 FRONT = (README, ROOT / "docs" / "index.md", USES / "gallery.md")  # they repeat what the doors run
 _PICTURES = "SUREPICK_PICTURES"  # a folder: pictures that pages draw are then left there
 _WITH_CODE = [page for page in pages() if any(block.is_run for block in blocks(page))]
-# Pages that take long, and show what other tests try as well: `make validate` runs them.
-_LONG = {
-    "docs/choosing.md",
-    "docs/howto/cluster.md",
-    "docs/howto/limits.md",
-    "docs/howto/site.md",
-    "docs/scale.md",
-    "docs/tutorials/coroutines.md",
-    "docs/tutorials/layouts.md",
-    "docs/tutorials/limits.md",
-    "docs/tutorials/mlflow.md",
-    "docs/tutorials/optuna.md",
-    "docs/tutorials/prompts.md",
-    "docs/tutorials/pytest.md",
-    "docs/tutorials/team.md",
-}
+# What newcomers run first. `make validate` runs the other pages: other tests try what they show.
+_FIRST_PAGES = (README, ROOT / "docs" / "index.md", ROOT / "docs" / "start.md", *DOORS)
 
 
 def _in_every_run(page):
-    marks = pytest.mark.validation if name_of(page) in _LONG else ()
+    marks = () if page in _FIRST_PAGES else pytest.mark.validation
     return pytest.param(page, id=name_of(page), marks=marks)
 
 

@@ -13,6 +13,9 @@ from tests.browser import Complaints, accessibility_violations, running_browser
 from tests.docs.pages import ROOT
 from tests.forks import client as forks
 
+# Half a minute goes into building it.
+pytestmark = pytest.mark.validation
+
 _LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\ssrc=\"([^\"]+)\"")
 _STYLED = re.compile(r"<link\b(?=[^>]*rel=\"(?:stylesheet|preload|icon)\")[^>]*\shref=\"([^\"]+)\"")
 
@@ -28,7 +31,6 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-@pytest.mark.validation
 def test_nothing_is_loaded_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 30

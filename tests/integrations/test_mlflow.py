@@ -72,6 +72,7 @@ def below(tags):
     return {key.removeprefix("surepick/"): t for key, t in tags.items() if key[:9] == "surepick/"}
 
 
+@pytest.mark.validation
 def test_a_study_from_beginning_to_end_is_one_run_in_which_nothing_is_doubled(flow, tmp_path):
     from surepick.integrations.mlflow import log_study
 
@@ -147,6 +148,7 @@ def test_it_joins_the_active_run_and_keeps_clear_of_what_is_there(flow):
         log_study(study.current_run)
 
 
+@pytest.mark.validation
 def test_a_study_that_goes_on_after_its_end_has_no_answer_until_the_next_one(flow):
     from surepick.integrations.mlflow import log_study
 

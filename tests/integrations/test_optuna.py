@@ -44,6 +44,7 @@ def quiet(sign, seed=1, scale=0.2):
     return objective, seen
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("direction", "sign"), [("minimize", 1), ("maximize", -1)])
 def test_new_values_decide_and_old_ones_do_not(direction, sign):
     study = search(direction)
@@ -109,6 +110,7 @@ def test_losses_that_were_kept_with_a_minus_sign_are_not_gone_on_with(tmp_path):
         final_decision(study, quiet(1)[0], top=2, storage=storage, name="search")
 
 
+@pytest.mark.validation
 def test_errors_and_bounds_where_less_is_better():
     study = search()
     rng = np.random.default_rng(2)

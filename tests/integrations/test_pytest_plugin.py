@@ -61,6 +61,7 @@ def test_pytest_finds_it():
     assert project["entry-points"]["pytest11"] == {"surepick": PLUGIN}
 
 
+@pytest.mark.validation
 def test_verdicts_are_proven_and_rarely_wrong():
     """At the boundary both verdicts are right; 0.05 beyond it, one of them is wrong."""
     wrong = decided = 0

@@ -17,6 +17,7 @@ from surepick.errors import InvalidInputError
 from surepick.integrations.sklearn import SureSearchCV
 
 
+@pytest.mark.validation
 def test_it_finds_what_a_full_search_finds_with_fewer_fits():
     X, y = load_wine(return_X_y=True)
     steps = Pipeline([("scale", StandardScaler()), ("model", KNeighborsClassifier())])

@@ -67,6 +67,7 @@ def test_lines_are_those_of_the_standing():
     assert seen.compared == "compared with plain"
 
 
+@pytest.mark.validation
 def test_the_same_study_is_the_same_file_and_labels_are_taken_literally():
     seen = view(studied())
     first, again = draw(seen, ["svg", "png", "pdf"]), draw(seen, ["svg", "png", "pdf"])
@@ -132,6 +133,7 @@ def test_a_report_has_everything_inside_and_runs_nothing():
     assert page.count("<tr>") == 2 + 5 + study.answer.samples  # two heads
 
 
+@pytest.mark.validation
 def test_a_study_at_a_service_is_drawn_as_one_that_is_here(tmp_path):
     from tests.server.served import Served
 

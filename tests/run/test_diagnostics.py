@@ -103,6 +103,7 @@ def test_false_alarms_of_a_rule_that_chases_what_looks_good():
     assert (alarms == 0).all()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("size", [1.0, 2.0])
 def test_interactions_are_found_in_whole_runs(size):
     """With the extra pulls that the check asks for where a run stopped too early to tell.
@@ -118,6 +119,7 @@ def test_drift_is_found_in_whole_runs():
     assert rates("peleg", 19, slope=1e-4, looks="d")[1] > 0.75  # as above
 
 
+@pytest.mark.validation
 def test_estimated_noise_raises_few_false_alarms_and_finds_interactions():
     false = found = 0
     for seed in range(100):
@@ -373,6 +375,7 @@ def test_noise_cannot_be_estimated_from_nothing():
         estimate_noise(ArmSummary.of(3, [0, 0], [1.0, 1.0]))
 
 
+@pytest.mark.validation
 def test_one_option_that_changes_is_hardly_ever_said_to_be_all_of_them():
     """A change that is clear, and of which it is not yet clear whose it is, is no all-clear.
 

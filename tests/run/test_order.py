@@ -133,6 +133,7 @@ def test_pieces_make_up_the_block(counts, size):
     assert (made[block.arms, block.parts] == block.counts).all()
 
 
+@pytest.mark.validation
 def test_every_pull_is_as_likely_in_every_piece():
     block, n = Pulls.from_counts(np.ones(8, dtype=int)), 2000
     found = np.zeros((4, 8))
@@ -283,6 +284,7 @@ def test_equal_options_are_not_told_apart_by_a_drift_of_all():
     assert wrong_under(0.1, 10, shuffled=False) > 0.5
 
 
+@pytest.mark.validation
 def test_nor_where_blocks_come_in_several_batches(monkeypatch):
     assert wrong_under(0.1, 20, max_batch=8) <= 0.05
 

@@ -146,6 +146,7 @@ def pushed(draws):
     return arms, rewards
 
 
+@pytest.mark.validation
 def test_results_that_chose_themselves_only_guide():
     plain = [play(None, True, seed) for seed in range(40)]
     guided = [play(pushed, False, seed) for seed in range(40)]

@@ -59,6 +59,7 @@ def test_honest_certificates_are_replayed_where_that_is_possible(ruler):
         assert "cannot be computed from its certificate" in found.replay
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_noise_with_a_past(name):
     for more in ({"past": 40}, {"past": 40, "in_advance": False}, {"epsilon": 0.3}):
@@ -139,6 +140,7 @@ def chosen_in_hindsight():
     return found
 
 
+@pytest.mark.validation
 def test_batches_cannot_be_left_out_or_reordered():
     for forgery in chosen_in_hindsight():
         assert verify_alone(forgery).guarantee == "pac"
@@ -172,6 +174,7 @@ EXCUSES = (of_nobody, with_a_correction, of_another_machine, of_an_old_release)
 DISGUISES = [some for n in (1, 2, 3) for some in combinations(EXCUSES, n)]
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "disguise", DISGUISES, ids=lambda some: " and ".join(one.__name__ for one in some)
 )
@@ -219,6 +222,7 @@ def sealed(body):
     return body | {"digest": fingerprint(body)}
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "ruler", ["phases", "pooled", "pooled, scales unknown", "static", "checked-fit"]
 )

@@ -122,6 +122,7 @@ def test_every_question_about_every_kind(name, question):
     check_twins(KINDS[name], settings=QUESTIONS[question])
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "any"])
 def test_a_threshold_is_told_and_said_as_people_mean_it(name):
     run, turned = check_twins(KINDS[name], settings={"threshold": 0.5, "max_samples": 3000})

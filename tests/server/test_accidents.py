@@ -100,6 +100,7 @@ def distant():
         yield server, place
 
 
+@pytest.mark.validation
 def test_a_database_that_cannot_be_reached(distant, tmp_path):
     """Nobody waits for ever, others are served, and after it nothing is lost or there twice."""
     server, place = distant
@@ -187,6 +188,7 @@ def nginx(tmp_path):
         process.wait(30)
 
 
+@pytest.mark.validation
 def test_behind_nginx(nginx, database_folder):
     """TLS by nginx: logging in, names with a slash, workers that wait, news as it comes."""
     proxied = ("--proxy", "127.0.0.1", "--allowed-host", "surepick.example.org")

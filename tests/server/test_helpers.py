@@ -40,6 +40,7 @@ LONG = {"name": "long", "table": {"csv": "label\n" + "\n".join(f"o{i}" for i in 
 LONG["table"]["unstructured"] = True
 
 
+@pytest.mark.validation
 def test_a_task_ends_when_its_caller_leaves(service, http):
     """And the service is there for others all the time."""
     before = helpers(service)

@@ -100,6 +100,7 @@ def test_two_servers_that_are_killed_lose_nothing(shared_url, database_folder):
         check(study, told)
 
 
+@pytest.mark.validation
 def test_a_stop_finishes_what_is_under_way(database_folder):
     """Long polls end early, streams end, what was told is kept; and the exit is clean."""
     url, temporary = f"sqlite:///{database_folder}/s.db", own_temporary(database_folder)
@@ -194,6 +195,7 @@ def serving(served):
     return found
 
 
+@pytest.mark.validation
 def test_a_database_that_goes_away_and_comes_back(postgres, database_folder):
     """Refused meanwhile, with a reason that says nothing about the inside; then all is well."""
     url = postgres.url()

@@ -170,6 +170,7 @@ def test_numbers_that_no_computer_likes(http, study):
         assert found.status_code in (400, 422), content
 
 
+@pytest.mark.validation
 def test_too_many_requests(database_folder):
     """Strangers are slowed down, and so is a caller who comes too often; others are not."""
     limits = ("--rate", "0.01", "--stranger-rate", "0.001")  # 20 and 10 at once, then no more

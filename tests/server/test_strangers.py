@@ -130,6 +130,7 @@ def test_half_sent_heads_shut_nobody_out(hasty):
     assert any("127.0.0.1" in text and "no request comes" in text for text in warnings(hasty))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("sent", [b"", b"G"])
 def test_connections_that_say_nothing_are_closed(hasty, sent):
     with connected(hasty, sent) as silent:
@@ -173,6 +174,7 @@ def test_a_slow_but_honest_caller_is_served(hasty):
 
 
 # -- guesses, and names ---------------------------------------------------------------------
+@pytest.mark.validation
 def test_guesses_are_limited_before_the_database_is_asked(database_folder):
     """While somebody else has the database for himself, guesses are still refused at once."""
     file = database_folder / "s.db"
@@ -194,6 +196,7 @@ def test_guesses_are_limited_before_the_database_is_asked(database_folder):
                 assert found.status_code == 429
 
 
+@pytest.mark.validation
 def test_a_good_token_is_not_held_up_by_guesses_from_its_address(database_folder):
     limits = ("--stranger-rate", "0.001")
     with (

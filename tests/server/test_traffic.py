@@ -120,6 +120,7 @@ def _listed(http, name):
     return next(row for row in rows if row["name"] == name)
 
 
+@pytest.mark.validation
 def test_a_picture_of_every_study_comes_from_the_service(service):
     with service.client(patience=20) as client, service.http() as http:
         study = client.create_study("drawn", PROBLEM, traffic=RULES)

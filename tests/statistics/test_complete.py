@@ -91,6 +91,7 @@ def test_closeness_is_the_same_with_an_allowance():
             assert sure[:, -1].all()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_over_all_orders_no_average_of_rivals_gains_against_the_best(seed):
     rng = np.random.default_rng(seed)

@@ -44,6 +44,7 @@ def busy(storage, name="tea"):
     return study
 
 
+@pytest.mark.some(1)
 def test_everything_comes_along_and_goes_on_as_the_original_would(storage_url, tmp_path):
     here, there = f"sqlite:///{tmp_path}/here.db", storage_url
     study = busy(here)

@@ -116,6 +116,7 @@ def found(url, name="s"):
     return done.exit_code == 1 and not json.loads(done.output)["holds"]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("shared_url", "finish"),
     each_value(["sqlite", "postgresql"], [True, False]),

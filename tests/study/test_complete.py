@@ -164,6 +164,7 @@ def crowd(study, table, workers, seed):
     return busy / (workers * now)
 
 
+@pytest.mark.validation
 def test_a_crowd_of_workers_keeps_busy():
     rng = np.random.default_rng(1)
     table = (rng.random((6, N)) < np.linspace(0.5, 0.65, 6)[:, None]).astype(float)

@@ -54,6 +54,7 @@ def url(request):
     return f"memory://{request.node.name}"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "misfit"), KINDS)
 def test_a_typo_that_is_corrected_in_time_leaves_no_trace_but_its_record(url, noise, misfit):
     plain = Lab(f"{url} plain", noise, misfit).work()
@@ -74,6 +75,7 @@ def test_a_typo_that_is_corrected_in_time_leaves_no_trace_but_its_record(url, no
     check_whole(lab.study)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "misfit"), KINDS)
 def test_after_a_correction_everything_is_as_the_log_says(url, noise, misfit):
     lab = Lab(url, noise, misfit)

@@ -26,6 +26,7 @@ def run(what, url, *options):
     return found
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("step", [47, pytest.param(23, marks=pytest.mark.validation)])
 def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url, step):
     # The benchmark takes every single contact; here each database has its own of the many.
@@ -36,6 +37,7 @@ def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url, ste
     assert found["study"] >= 460 // step
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("step", [23, pytest.param(11, marks=pytest.mark.validation)])
 def test_killed_at_any_contact_while_options_come_and_go_nothing_is_lost(shared_url, step):
     found = run("turns", shared_url, "--step", step)
@@ -51,12 +53,14 @@ def test_killed_at_any_contact_with_several_batches_open_nothing_is_lost(shared_
     assert found["study"] >= 4
 
 
+@pytest.mark.some(1)
 def test_killed_at_random_times_nothing_is_lost(shared_url):
     found = run("kills", shared_url, "--count", 15)
     assert found["kills"] == 15
     assert found["failed"] == 0
 
 
+@pytest.mark.some(1)
 def test_a_crowd_finds_what_a_single_worker_finds(shared_url):
     found = run("crowd", shared_url, "--workers", 6, "--each", 15)
     assert found["errors"] == found["clean_errors"] == 0

@@ -135,6 +135,7 @@ def crossings():
             yield names, pytest.mark.validation
 
 
+@pytest.mark.some(50)
 @pytest.mark.parametrize(
     "names", [pytest.param(names, id=" x ".join(names), marks=how) for names, how in crossings()]
 )
@@ -226,6 +227,7 @@ def by_kind(report, noise):
     return report
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("name", [one.name for one in FEATURES])
 def test_traffic_with_each(name):
     """Visitors sent by shares, with each of the other features."""

@@ -50,6 +50,7 @@ def test_wins_and_shares_add_up():
     assert found["latest"][0]["better"] in found["latest"][0].values()
 
 
+@pytest.mark.validation
 def test_strengths_are_a_models_estimate_with_an_interval():
     empty = arena("nothing yet").judgements()["standings"]
     assert all(

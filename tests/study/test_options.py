@@ -39,6 +39,7 @@ def check(study):
     check_chain(study.storage, study.desk.record)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("storage_url", "misfit"),
     each_value(["memory", "sqlite", "postgresql"], [0.0, None]),

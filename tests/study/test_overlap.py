@@ -74,6 +74,7 @@ def url(request):
     return f"memory://{request.node.name}"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "misfit"), KINDS)
 def test_nobody_waits_and_every_batch_can_be_made_again(url, noise, misfit):
     study = Crew(url, noise, misfit, means=2.0 * MEANS).work()
@@ -243,6 +244,7 @@ def test_how_far_ahead_is_bounded(url):
     assert crew.study.finished
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("noise", "misfit"), KINDS[:3])
 def test_corrected_and_withdrawn_while_batches_overlap(url, noise, misfit):
     crew = Crew(url, noise, misfit)

@@ -357,6 +357,7 @@ def service():
     shutil.rmtree(folder)
 
 
+@pytest.mark.validation
 def test_through_the_service(service):
     with service.client(patience=20) as client:
         study = client.create_study("far away", sp.Problem.pairs(LABELS))

@@ -28,6 +28,7 @@ def lose_power(folder, *options):
     return json.loads(done.stdout)
 
 
+@pytest.mark.validation
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the layer is compiled here")
 def test_what_was_acknowledged_survives_a_loss_of_power(database_folder):
     found = lose_power(database_folder, "--count", "6", "--each", "40")
@@ -36,6 +37,7 @@ def test_what_was_acknowledged_survives_a_loss_of_power(database_folder):
     assert found == clean | {"losses": 6}
 
 
+@pytest.mark.validation
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the layer is compiled here")
 def test_a_database_that_does_not_sync_is_noticed(database_folder):
     assert lose_power(database_folder, "--count", "2", "--each", "20", "--careless")["lost"] > 0

@@ -55,6 +55,7 @@ def test_it_is_refused_with_traffic_and_a_check_of_the_model():
         StudySpec(name="model", problem=problem(), quantile=0.5, check_fit=1.0)
 
 
+@pytest.mark.validation
 def test_a_forecast_is_made_once_something_was_measured():
     study = sp.create_study("ahead", problem(), storage=MemoryStorage(), quantile=0.9, seed=0)
     rng = np.random.default_rng(0)

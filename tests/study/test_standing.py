@@ -35,6 +35,7 @@ def look_consistent(study):
         assert (out["p_value"] <= study.algorithm.delta + 1e-12).all()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("fields", "misfit", "past"),
     each_value(

@@ -113,6 +113,7 @@ def test_the_shortest_quantile_is_another_question():
         sp.timing.fastest(two, quantile=0.9, epsilon=0.1)
 
 
+@pytest.mark.validation
 def test_close_enough_is_hardly_ever_shown_where_it_does_not_hold():
     # a is faster than b by exactly the margin, the hardest case: naming b is wrong
     wrong = 0

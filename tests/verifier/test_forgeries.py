@@ -239,6 +239,7 @@ def own_batches(certificate):
     return batches
 
 
+@pytest.mark.some(7)
 @pytest.mark.parametrize("ruler", RULERS)
 def test_loser_and_winner_cannot_change_places(ruler):
     honest = certificate_of(ruler)
@@ -286,6 +287,7 @@ def test_a_smaller_epsilon_than_was_shown_cannot_be_claimed(ruler):
 
 
 # -- what one rule alone demands -----------------------------------------------------------
+@pytest.mark.validation
 def test_bets_cannot_be_about_other_rivals():
     """Rivals chosen in hindsight could be those whose luck has been seen."""
     honest = certificate_of("pooled")

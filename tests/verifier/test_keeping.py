@@ -39,6 +39,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "number"), KINDS)
 def test_every_kind_is_worked_out_again_and_replayed(noise, number):
     keep = ("p90 of cost <= 0.6",) if number == "any" else ("cost <= 0.5",)
@@ -140,6 +141,7 @@ def _other_stakes(body):
     body["evidence"]["precisions"] = [1.0, 2.0]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "change",
     [

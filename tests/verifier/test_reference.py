@@ -62,6 +62,7 @@ def forged(certificate, change):
 
 
 # -- certificates --------------------------------------------------------------------------
+@pytest.mark.validation
 def test_a_large_certificate_refers_to_its_arms(certificate):
     held = certificate["problem"]
     raw = hashlib.sha256((ARMS + 0.0).astype("<f8").tobytes()).hexdigest()
@@ -234,6 +235,7 @@ def test_candidates_of_their_own():
         verify(certificate, sp.Problem(ARMS, candidates[::-1], noise=1.0))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("algorithm", "settings"),
     [

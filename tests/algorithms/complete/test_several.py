@@ -21,6 +21,7 @@ def verified(run):
     return found
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("delta", [0.3, 0.8])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize("rows", SMALL)
@@ -36,6 +37,7 @@ def test_over_all_orders_the_error_of_two_is_at_most_delta(rows, epsilon, delta)
     assert wrong <= delta * orders
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("settings", [{}, {"epsilon": 0.05}, {"max_batch": 5}, {"min_batch": 40}])
 @pytest.mark.parametrize("m", [2, 4])
 def test_the_m_best_are_found_and_verified(m, settings):
@@ -64,6 +66,7 @@ def sides(table, level):
     return totals > level, totals < level
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("claims", ["all", "fdr"])
 @pytest.mark.parametrize("settings", [{"baseline": 2}, {"threshold": 0.6}])
 @pytest.mark.parametrize("noise", ["yes-no", (0.0, 2.0)])
@@ -81,6 +84,7 @@ def test_every_option_is_told_from_a_baseline(settings, claims, noise):
     assert verified(run).guarantee == ("claims" if claims == "all" else "fdr")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("delta", [0.3, 0.8])
 @pytest.mark.parametrize("settings", [{"baseline": 0}, {"threshold": 0.4}])
 def test_over_all_orders_wrong_claims_are_rare(settings, delta):
@@ -143,6 +147,7 @@ def test_stopped_by_hand_claims_stand():
 
 
 # -- the next items, while others are measured ---------------------------------------------
+@pytest.mark.some(2)
 @pytest.mark.parametrize("settings", [{}, {"top": 2}, {"baseline": 2}, {"epsilon": 0.05}])
 def test_items_are_asked_for_ahead(settings):
     table = some_table(2, options=6, items=160, gap=0.6)
@@ -189,6 +194,7 @@ LIMITS = {
 }
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("asked", QUESTIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_settings_that_meet(asked, noise):

@@ -62,6 +62,7 @@ def raced(table, order, delta, epsilon=0.0, known=0, **settings):
     return state
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("delta", [0.3, 0.7])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 @pytest.mark.parametrize("rows", SMALL)

@@ -78,6 +78,7 @@ def test_greedy_follows_the_definition():
     assert run.answer.arm == model.look()[1]
 
 
+@pytest.mark.validation
 def test_numbers_stay_exact_over_many_pulls():
     # between two computations from scratch, and across several of them
     instance = instances.confounding(4, omega=0.1)
@@ -93,6 +94,7 @@ def test_numbers_stay_exact_over_many_pulls():
     np.testing.assert_allclose(width - gap, bounds, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", ["lingape", "lingape-greedy"])
 @pytest.mark.parametrize("instance", [instances.standard(0.5), EASY], ids=lambda i: i.name)
 def test_error_rate(name, instance):
@@ -110,6 +112,7 @@ def test_needs_as_many_pulls_as_the_public_code():
     assert ours["samples"].mean() < 0.9 * paper["samples"].mean()
 
 
+@pytest.mark.validation
 def test_greedy_does_not_hang_on_small_gaps():
     t = trials(LinGapE.greedy(0.1, max_samples=400_000), instances.standard(0.1), n=10)
     assert t["correct"].all()
@@ -144,6 +147,7 @@ def test_simulation_asks_what_ask_tell_asks():
         assert row["arm"][0] == run.answer.arm
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("algorithm", [LinGapE(0.1), LinGapE.greedy(0.1, norm_bound=2.0)])
 @pytest.mark.parametrize("at", [2, 40, 2047, 2048])
 def test_saved_runs_go_on_exactly(algorithm, at):
@@ -161,6 +165,7 @@ def test_saved_runs_go_on_exactly(algorithm, at):
     assert first["state"] == second["state"]
 
 
+@pytest.mark.validation
 def test_saved_run_without_the_solved_pairs(tmp_path):
     # another process knows none of the pairs solved here
     instance = generic(seed=6)

@@ -92,12 +92,14 @@ def test_needs_fewer_pulls_than_the_published_heuristic_figure():
     assert 500 < t["samples"].mean() < 3319
 
 
+@pytest.mark.validation
 def test_error_rate():
     t = trials(LazyTrackAndStop(0.2), instances.standard(0.6, d=3), n=60, seed=1)
     assert (~t["correct"]).sum() <= 12
     assert set(t["guarantee"]) == {"pac"}
 
 
+@pytest.mark.validation
 def test_the_self_normalised_threshold_is_tighter():
     instance = instances.confounding(3, omega=0.3)
     paper = trials(LazyTrackAndStop(0.1), instance, n=15)["samples"].mean()

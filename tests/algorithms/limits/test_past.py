@@ -54,6 +54,7 @@ def finish(run, measure, most=5_000, reload=False):
 EVERYBODY, TWO = np.tile([0, 1, 2], 40), np.tile([0, 1], 30)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("in_advance", [True, False])
 @pytest.mark.parametrize(("noise", "number"), KINDS)
 def test_the_past_counts_or_guides_and_certificates_hold(noise, number, in_advance):
@@ -114,6 +115,7 @@ def _batches(run):
     return [batch["numbers"]["cost"]["sums"].tolist() for batch in run.past.batches]
 
 
+@pytest.mark.validation
 def test_a_right_answer_is_rarely_lost():
     """The best one is exactly at the limit: it must not be ruled out by the past."""
 

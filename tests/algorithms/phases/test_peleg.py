@@ -141,6 +141,7 @@ def test_paper_form_on_the_standard_bandit_takes_7069_pulls(gap):
     assert set(table["samples"]) == {7069}
 
 
+@pytest.mark.validation
 def test_paper_form_on_the_confounding_arm():
     samples = sp.simulate.trials(Peleg.paper(0.1), instances.confounding(5), n=300)["samples"]
     assert 110_000 < samples.mean() < 138_000  # 2.5 standard errors
@@ -174,6 +175,7 @@ CASES = [
 ]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("algorithm", "instance"),
     CASES,

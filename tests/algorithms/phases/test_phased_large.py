@@ -27,6 +27,7 @@ def on(backend, arms, candidates, theta):
     return sp.simulate.Instance(problem, theta)
 
 
+@pytest.mark.some(2)
 @ALGORITHMS
 @pytest.mark.parametrize("seed", first(2, range(6)))
 def test_backends_make_the_same_pulls(name, seed):
@@ -70,6 +71,7 @@ def crowd():
     return {backend: on(backend, arms, None, 3.0 * arms[7]) for backend in ("numpy", "torch")}
 
 
+@pytest.mark.some(1)
 @ALGORITHMS
 def test_a_crowd_is_thinned_out_and_the_certificate_holds(name, crowd):
     instance = crowd["numpy"]

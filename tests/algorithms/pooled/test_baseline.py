@@ -84,6 +84,7 @@ def test_a_false_discovery_rate_takes_less_the_more_is_claimed():
     assert [c["candidate"] for c in question._discoveries()] == [1, 2]
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("kind", first(1, ["yes-no", "unknown", "equal", "known"]))
 def test_capital_on_a_false_lift_has_mean_at_most_one(kind):
     """Ties: claims on both sides and intervals rest on capital of mean 1 or less."""

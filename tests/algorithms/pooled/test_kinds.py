@@ -196,6 +196,7 @@ def losses(kind, noise, n, most):
 TIES = [(None, heavy), (None, sixfold), (None, signs), ("equal", normal), ("yes-no", rare)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("kind", "noise"), TIES)
 def test_ties_are_broken_wrongly_at_most_at_the_rate_delta(kind, noise):
     assert losses(kind, noise, 40, 600) <= chance(40, 0.2)

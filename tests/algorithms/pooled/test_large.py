@@ -88,6 +88,7 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift, nearness):
     np.testing.assert_allclose(paid[1], paid[0], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("backend", "epsilon"), each_value(["numpy", "torch"], [0.0, 0.3]))
 def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
     run, instance = finished(backend, epsilon)

@@ -188,6 +188,7 @@ def test_options_with_the_same_features_may_differ():
     assert answer.equivalent == ()
 
 
+@pytest.mark.validation
 def test_errors_stay_rare_whatever_features_say():
     """Ten tied options whose features are nothing but noise; a false proof of any is an error.
 

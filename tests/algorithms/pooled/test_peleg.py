@@ -61,6 +61,7 @@ def wrong_answers(algorithm, instance, seed, noise):
 
 
 # -- pulls -----------------------------------------------------------------------------------
+@pytest.mark.validation
 @pytest.mark.parametrize(
     ("instance", "rage", "oracle", "share"),
     first_rows(1, PUBLIC),
@@ -80,6 +81,7 @@ def test_pulls_on_the_unit_sphere(d, rage, oracle):
     assert all(row["correct"][0] for row in rows)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("delta", "most"), first_rows(1, [(1e-12, 1.22), (1e-20, 1.18)]))
 def test_pulls_approach_the_lower_bound(delta, most):
     """The standard error of the mean is 5 % of the bound at most."""
@@ -148,6 +150,7 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
     assert 0 < failures(lost, n, most) <= most
 
 
+@pytest.mark.validation
 def test_capital_against_the_best_has_mean_at_most_one():
     """The standard error is 2 %: a mean that is off by 11 % passes once in a thousand times."""
     problem = sp.Problem(np.eye(3), noise=1.0)
@@ -464,6 +467,7 @@ def test_precise_rewards_need_few_pulls(large, noise, scale):
     assert run.answer.arm == int(np.argmax(arms @ [1.0, 0.3]))
 
 
+@pytest.mark.validation
 def test_twins_do_not_take_the_capital_of_others():
     """Where nearly all candidates are alike, most bets of release 0.1 were on twins."""
     instance = published.many_arms(200)

@@ -59,6 +59,7 @@ def test_rows_are_the_trials_of_the_plan_in_order():
     assert (table["seconds"] > 0).all()
 
 
+@pytest.mark.validation
 def test_results_do_not_depend_on_processes_or_on_the_rest_of_the_plan():
     plan = small_plan()
     alone = run_plan(plan)

@@ -39,6 +39,7 @@ def trials(*rows):
 
 
 # -- the suite -----------------------------------------------------------------------------
+@pytest.mark.validation
 def test_the_leaderboard_is_broad():
     assert suite_names() == ("leaderboard", "published")
     assert len(BOARD.instances) >= 12

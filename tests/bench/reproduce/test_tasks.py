@@ -30,6 +30,7 @@ def test_no_trial_is_made_twice():
     assert len(results) > 3
 
 
+@pytest.mark.validation
 def test_bounds_are_those_of_the_instance_of_each_trial():
     task = replace(TASK, algorithm=BOUNDS)
     whole = do_task(task)["bounds"]

@@ -45,6 +45,7 @@ def test_only_what_decides_is_evaluated(rewards):
     assert decide(truth).how == "complete"  # nothing is left to find out
 
 
+@pytest.mark.validation
 def test_wrong_answers_are_as_rare_as_promised():
     """Near ties where chance misleads: the complete table is the truth."""
     proven = []
@@ -82,6 +83,7 @@ def test_what_is_fully_known_is_decided_by_its_means():
     assert "It has the best mean of 3 that are fully known" in str(found)
 
 
+@pytest.mark.validation
 def test_items_that_are_known_come_first_and_take_nothing():
     """However they came to be known: here where the best option is at its worst."""
     taken = np.zeros(2, dtype=int)

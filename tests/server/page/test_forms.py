@@ -33,6 +33,7 @@ def with_layouts(page):
     return page
 
 
+@pytest.mark.validation
 def test_the_preview_follows_every_tick(form):
     preview = form.get_by_role("group", name="How the table is read")
     start = form.get_by_role("button", name="Start the study")
@@ -99,6 +100,7 @@ def test_a_list_of_names_is_enough(page):
     expect(page.get_by_role("radio", name="These columns")).to_be_checked()
 
 
+@pytest.mark.validation
 def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts, to_delete):
     form.get_by_label("Name of the study").fill("settings")
     form.get_by_label("Error probability").fill("0.1")
@@ -155,6 +157,7 @@ def choose(form, kind):
 KINDS = ("anything", "scatters evenly", "yes or no", "between", "equal", "known")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_measurement_gives_reaches_the_study(form, client, to_delete, kind):
     form.get_by_label("Name of the study").fill(f"gives {kind}")
@@ -197,6 +200,7 @@ def test_readings_far_from_all_before_are_measured_again_where_that_is_chosen(
 TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("trust", TRUST)
 def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete, trust):
     form.get_by_label("Name of the study").fill(f"trust {trust}")
@@ -241,6 +245,7 @@ def test_answers_that_make_no_sense_start_nothing(form):
     expect(start).to_be_enabled()
 
 
+@pytest.mark.validation
 def test_every_algorithm_on_offer_can_be_had(form, client):
     form.get_by_text("More settings").click()
     choice = form.get_by_label("Algorithm")
@@ -258,6 +263,7 @@ def test_every_algorithm_on_offer_can_be_had(form, client):
     expect(choice).to_have_value("pooled-peleg")
 
 
+@pytest.mark.validation
 def test_plan_shows_what_the_service_forecasts(page):
     page.get_by_role("link", name="Plan", exact=True).click()
     page.get_by_label("CSV file").set_input_files(CSV)
@@ -281,6 +287,7 @@ def test_plan_shows_what_the_service_forecasts(page):
     expect(chart.locator("line.bound")).to_have_count(1)
 
 
+@pytest.mark.validation
 def test_plan_asks_for_what_the_rewards_need(page):
     page.goto("/#/plan")
     page.get_by_label("CSV file").set_input_files(CSV)

@@ -161,6 +161,7 @@ def on_postgresql(postgres, tmp_path):
         yield served
 
 
+@pytest.mark.validation
 def test_two_browsers_at_once_on_postgresql_with_kills(on_postgresql, browser):
     """Nothing that a judge said is lost, and nothing counts twice."""
     served, names = on_postgresql, ("ann", "bob")
@@ -223,6 +224,7 @@ def test_two_browsers_at_once_on_postgresql_with_kills(on_postgresql, browser):
         page.context.close()
 
 
+@pytest.mark.validation
 def test_the_form_asks_what_pairs_need_and_the_study_says_who_judged(page, client, picture):
     page.get_by_role("link", name="New study").first.click()
     sheet = "prompt,text\nterse,Be brief.\npolite,Be kind.\nlong,Write a lot.\n"

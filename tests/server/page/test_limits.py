@@ -30,6 +30,7 @@ def measured(study, most):
         study.tell_many(told)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_study_with_limits_from_the_form_to_the_first_results(
     open_page, client, table, picture, width
@@ -70,6 +71,7 @@ def test_a_study_with_limits_from_the_form_to_the_first_results(
     client.delete_study(study.name)
 
 
+@pytest.mark.validation
 def test_models_of_scikit_learn_by_accuracy_under_a_limit_on_their_time(
     open_page, client, table, picture
 ):

@@ -138,6 +138,7 @@ _RING = """() => {
 }"""
 
 
+@pytest.mark.validation
 def test_what_changes_is_announced(page, layouts):
     page.goto("/#/studies/layouts")
     expect(page.locator("#announcer")).to_contain_text("of 48 options still in")
@@ -145,6 +146,7 @@ def test_what_changes_is_announced(page, layouts):
     expect(page.locator("#announcer")).to_contain_text("Finished. The answer is")
 
 
+@pytest.mark.validation
 def test_a_service_that_goes_away_is_missed_and_found_again(open_page, tmp_path):
     storage = f"sqlite:///{tmp_path}/studies.db"
     with Served(storage, tmp_path) as mine, mine.client() as client:

@@ -79,6 +79,7 @@ def test_measurements_are_listed_and_corrected_from_the_list(open_page, study):
     assert isinstance(made, Change)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_is_cut_and_the_sheet_prints_alone(open_page, study, width):
     for pull in study.ask(4, "ben"):

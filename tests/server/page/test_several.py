@@ -1,6 +1,7 @@
 """Several options asked for, and costs: what the page says of them."""
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 import surepick as sp
@@ -35,6 +36,7 @@ def test_the_two_best_are_the_answer_and_what_was_spent_is_said(page, client):
     expect(page.get_by_label("Column with costs")).to_be_visible()
 
 
+@pytest.mark.validation
 def test_compared_with_a_baseline_nothing_is_ruled_out_and_near_is_not_called_best(page, client):
     rng, means = np.random.default_rng(3), {"now": 1.0, "new": 1.5, "old": 0.4, "same": 1.01}
     problem = sp.Problem.unstructured(list(means), noise=0.1)

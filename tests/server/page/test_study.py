@@ -208,6 +208,7 @@ def test_script_in_labels_is_inert(hostile, page):
     assert page.locator("main img[src=x]").count() == 0
 
 
+@pytest.mark.validation
 def test_a_study_that_cannot_be_read(open_page, served, client):
     """It says so in the list and on its own page, and can be deleted."""
     client.create_study("cut off", table=CSV, noise=0.5)
@@ -303,6 +304,7 @@ def test_an_admin_adds_and_retires_options(page, client):
     assert not study.finished
 
 
+@pytest.mark.validation
 def test_an_admin_pauses_resumes_and_ends_a_study(page, client):
     study = client.create_study("steered", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
     page.goto("/#/studies/steered")

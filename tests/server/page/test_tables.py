@@ -1,11 +1,13 @@
 """Complete tables on the page: the form asks for them, and each answer says what it is about."""
 
+import pytest
 from playwright.sync_api import expect
 from tests.server.test_tables import QUESTIONS, N, finish
 
 import surepick as sp
 
 
+@pytest.mark.validation
 def test_every_question_about_a_table_is_answered(page, client):
     problem = sp.Problem.unstructured(list("abcd"), noise="yes-no")
     for name in ("best", "top", "baseline"):

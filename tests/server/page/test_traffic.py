@@ -41,6 +41,7 @@ def downloaded(page, press):
     return found.value.path().read_bytes()
 
 
+@pytest.mark.validation
 def test_from_a_table_to_a_decided_test(open_page, client, picture):
     page = open_page()
     page.goto("/#/new")

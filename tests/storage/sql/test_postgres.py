@@ -38,6 +38,7 @@ def test_short_forms_of_the_address_are_understood(url):
         storage.close()
 
 
+@pytest.mark.validation
 def test_passwords_are_not_shown():
     with pytest.raises(errors.StorageConnectionError) as caught:
         open_storage("postgresql://me:secret@/postgres?host=/nowhere")

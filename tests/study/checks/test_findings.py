@@ -31,6 +31,7 @@ ALGORITHMS = [
 BOUNDED = ("lingape", "glucb", "alba")  # need a bound on the norm
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("algorithm", "epsilon"), each_value(ALGORITHMS, [0.0, 2.0]))
 def test_a_withdrawn_guarantee_leaves_a_certificate_that_says_so(algorithm, epsilon):
     settings = {"norm_bound": 20.0} if algorithm in BOUNDED else {}
@@ -65,6 +66,7 @@ def test_status_and_answer_say_what_does_not_hold():
     assert {key: seen[key] for key in status} == status
 
 
+@pytest.mark.validation
 def test_what_is_counted_bit_by_bit_is_what_is_counted_at_once(storage_url):
     study = sp.create_study("s", sp.Problem(ARMS, noise=1.0), "peleg", storage_url, delta=0.2)
     draws = np.random.default_rng(1)

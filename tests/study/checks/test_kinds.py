@@ -55,6 +55,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "reward"), KINDS)
 def test_where_all_is_well_nothing_is_withdrawn(noise, reward):
     for seed in range(3):
@@ -196,6 +197,7 @@ def test_only_zeros_and_ones_are_yes_and_no(rewards, expected):
     assert only_yes_and_no(told.counts, told.sums, told.spread) == expected
 
 
+@pytest.mark.validation
 def test_what_equal_would_have_saved_is_said_where_options_vary_alike():
     problem = sp.Problem.unstructured(6, noise="symmetric")
     truth = np.random.default_rng(2).normal(size=6)

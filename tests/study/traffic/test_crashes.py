@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from tests.forks import client as forks
 
 
+@pytest.mark.some(1)
 def test_killed_at_any_contact_no_report_is_lost_or_counted_twice(shared_url):
     done = forks.run("tests.study.traffic.crashes", shared_url, "--step", 61)
     assert done.returncode == 0, done.stderr

@@ -219,6 +219,7 @@ def test_features_are_not_trusted_with_traffic():
         sp.create_study("x", problem, storage="memory://trust", traffic=True)
 
 
+@pytest.mark.validation
 def test_the_error_rate_stays_below_delta():
     """Two options tie: each is the best, and is dropped with probability delta at most."""
     rates, dropped, ended = (0.05, 0.05, 0.045), np.zeros(2), 0

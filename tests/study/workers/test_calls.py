@@ -365,6 +365,7 @@ def cells(answer):
     }
 
 
+@pytest.mark.validation
 def test_sixteen_coroutines_that_fail_and_hang_find_what_one_worker_finds():
     scores = table(3)
     single = alone(scores)
