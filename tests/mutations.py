@@ -2,8 +2,9 @@
 
 ``python -m tests.mutations`` puts one bug after the other into a copy of the package, runs the
 tests that belong to it, and names the bugs that these tests did not notice. With names, only
-those bugs (``python -m tests.mutations early-drop rivals-of-choice``). ``--list`` lists them, and
-``--apply-only`` says at once which of them the code has outgrown.
+those bugs (``python -m tests.mutations early-drop rivals-of-choice``). ``--list`` lists them,
+``--apply-only`` says at once which of them the code has outgrown, and ``--every-run`` asks whether
+``make test`` alone notices them, without what only ``make validate`` tries.
 
 Each bug is a text that occurs exactly once in a file, and what stands there instead. Where the
 text is not there any more, the bug "does not apply": it has to be written anew, which is a
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "surepick"
 _PATIENCE = 900  # seconds for the tests of one bug: some bugs never end
 _PASSED, _FAILED = 0, 1  # exit codes of pytest; others say that it could not even begin
+_NONE = 5  # no test was chosen
 _FORGERIES = "verifier/test_forgeries.py"
 _HINDSIGHT = "verifier/test_hindsight.py"
 _LIMITS = "algorithms/limits/test_state.py"
@@ -2219,8 +2221,8 @@ MUTATIONS = (
 )
 
 
-def outcome(mutation: Mutation) -> str:
-    """What became of one bug."""
+def outcome(mutation: Mutation, marked: str) -> str:
+    """What became of one bug under the tests with these marks."""
     content = mutation.changed()
     if content is None:
         return "DOES NOT APPLY"
@@ -2229,14 +2231,19 @@ def outcome(mutation: Mutation) -> str:
     with tempfile.TemporaryDirectory(prefix="surepick-mutation-") as folder:
         package = shutil.copytree(PACKAGE, Path(folder) / "surepick", ignore=stale)
         (package / mutation.file).write_text(content)
-        code = run_tests(mutation.tests, Path(folder), _PATIENCE)
-    kinds = {_PASSED: "SURVIVED", _FAILED: "caught", None: "caught (the tests never ended)"}
+        code = run_tests(mutation.tests, Path(folder), marked, _PATIENCE)
+    kinds = {
+        _PASSED: "SURVIVED",
+        _NONE: "SURVIVED",
+        _FAILED: "caught",
+        None: "caught (the tests never ended)",
+    }
     return kinds.get(code, f"BROKEN (pytest ended with {code})")
 
 
-def run_tests(tests: str, source: Path, patience: float | None = None) -> int | None:
+def run_tests(tests: str, source: Path, marked: str, patience: float | None = None) -> int | None:
     """The exit code of pytest for the package in ``source``; None where it did not end in time."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", ""]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", marked]
     files, chosen, name = tests.partition(" -k ")
     command += [f"tests/{one}" for one in files.split()] + ["-k", name] * bool(chosen)
     environment = os.environ | {"PYTHONPATH": str(source)}
@@ -2255,6 +2262,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="bugs to put in; all without")
     parser.add_argument("--list", action="store_true", help="list the bugs and their tests")
     parser.add_argument("--apply-only", action="store_true", help="only see whether they apply")
+    parser.add_argument("--every-run", action="store_true", help="only the tests of every run")
     given = parser.parse_args()
     known = {mutation.name: mutation for mutation in MUTATIONS}
     assert len(known) == len(MUTATIONS), "two bugs have the same name"
@@ -2266,21 +2274,24 @@ def main() -> int:
         return 0
     found = {one.name: "DOES NOT APPLY" for one in chosen if one.changed() is None}
     if not given.apply_only:
-        found |= tried([one for one in chosen if one.name not in found])
+        found |= tried(
+            [one for one in chosen if one.name not in found],
+            "not validation" if given.every_run else "",
+        )
     bad = {name: what for name, what in found.items() if not what.startswith("caught")}
     said = [f"{what}: {name}" for name, what in bad.items()]
     print(f"{len(chosen) - len(bad)} of {len(chosen)} are well", *said, sep="\n  ")
     return bool(bad)
 
 
-def tried(chosen: list[Mutation]) -> dict[str, str]:
+def tried(chosen: list[Mutation], marked: str) -> dict[str, str]:
     """What became of each bug; first the tests must pass without any."""
     files = (file for one in chosen for file in one.tests.partition(" -k ")[0].split())
-    if run_tests(" ".join(dict.fromkeys(files)), PACKAGE.parent) != _PASSED:
+    if run_tests(" ".join(dict.fromkeys(files)), PACKAGE.parent, marked) != _PASSED:
         return dict.fromkeys((one.name for one in chosen), "TESTS FAIL ANYWAY")
     found = {}
     for mutation in chosen:
-        found[mutation.name] = outcome(mutation)
+        found[mutation.name] = outcome(mutation, marked)
         print(f"{mutation.name:32} {found[mutation.name]}", flush=True)
     return found
 

@@ -4,8 +4,10 @@ import pytest
 from benchmarks import outdated
 from tests.changed import ROOT, chosen
 
+# It takes long to read which module imports which.
+pytestmark = pytest.mark.validation
 
-@pytest.mark.validation
+
 @pytest.mark.parametrize(
     ("file", "inside", "outside"),
     [
@@ -42,7 +44,6 @@ def test_nothing_has_changed():
     assert chosen([]) == []
 
 
-@pytest.mark.validation
 def test_every_module_is_tested_by_something():
     without = {"__main__.py"}
     for file in (ROOT / "src").glob("surepick/**/*.py"):

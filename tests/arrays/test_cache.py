@@ -70,6 +70,7 @@ def _after_a_turn(value):
     return value
 
 
+@pytest.mark.validation
 @pytest.mark.usefixtures("hurried")
 def test_threads_that_store_and_forget_leave_the_bookkeeping_true():
     cache = PlanCache(size=20, numbers=150)

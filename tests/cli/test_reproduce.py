@@ -47,6 +47,7 @@ def test_all_files_are_there(whole):
     assert said["notes"] == []
 
 
+@pytest.mark.validation
 def test_one_row_per_trial_in_csv_and_parquet(whole):
     import pandas as pd
 
@@ -60,6 +61,7 @@ def test_one_row_per_trial_in_csv_and_parquet(whole):
     assert set(pd.read_csv(out / "table1.csv")["algorithm"]) == {"xy-static"}
 
 
+@pytest.mark.validation
 def test_the_summary_can_be_pasted_into_a_page(whole):
     lines = (whole[0] / "summary.md").read_text().splitlines()
     assert "### (a) Standard bandit, five arms" in lines
@@ -67,6 +69,7 @@ def test_the_summary_can_be_pasted_into_a_page(whole):
     assert row == "| (a) | XY-static | 10 of 10 |"
 
 
+@pytest.mark.validation
 def test_the_report_stands_alone(whole):
     page = (whole[0] / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 2
@@ -138,6 +141,7 @@ def test_bad_input(arguments, message, tmp_path):
     assert message in done.stderr
 
 
+@pytest.mark.validation
 def test_another_plan_in_the_folder(whole):
     done = surepick("reproduce", *TINY, "--seed", "5", "--out", str(whole[0]))
     assert done.returncode == 2

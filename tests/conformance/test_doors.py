@@ -195,7 +195,7 @@ def stored(name, url):
         }
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("fields", ACCEPTED, ids=str)
 def test_what_one_accepts_all_accept_and_store_alike(doors, fields):
     found = {}
@@ -219,6 +219,7 @@ def test_what_one_refuses_all_refuse_in_the_same_words(doors, fields):
     assert "name" in said["library"] or "name" not in fields
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("fields", [{}, {"noise": "estimate", "delta": 0.1}, {"noise": 2.0}])
 @pytest.mark.parametrize("noise", [None, "equal", 0.3, [0.3, 0.1], "yes-no", (0.0, 10.0)])
 def test_problems_too(service, noise, fields):

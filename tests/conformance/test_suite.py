@@ -161,6 +161,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("check", "state", "says"), FAULTS)
 def test_faults_are_caught(check, state, says, monkeypatch):
     @dataclass(frozen=True)

@@ -128,6 +128,7 @@ def test_a_study_from_beginning_to_end_is_one_run_in_which_nothing_is_doubled(fl
     assert other.info.run_id != ended.info.run_id
 
 
+@pytest.mark.validation
 def test_it_joins_the_active_run_and_keeps_clear_of_what_is_there(flow):
     from surepick.integrations.mlflow import log_study
 

@@ -220,7 +220,7 @@ def rows_agree(status):
             assert high is None or high >= 0.0
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", STUDIES)
 def test_nothing_contradicts_anything(name, tmp_path):
     make, fields, measure, how = STUDIES[name]

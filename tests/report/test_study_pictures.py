@@ -106,6 +106,7 @@ def test_nothing_measured_is_nothing_to_draw():
     assert "None yet." in study_page(study)
 
 
+@pytest.mark.validation
 def test_traffic_is_compared_with_its_control():
     study = site.create(control="plain", control_share=0.2)
     site.decide(study)

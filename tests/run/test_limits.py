@@ -23,6 +23,7 @@ def on_torch():
 
 
 # -- arrays of other libraries -------------------------------------------------------------
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", [*registry._BUILT_IN, *registry._WRAPPERS])
 def test_algorithms_work_on_any_array_or_say_that_they_do_not(name, on_torch, monkeypatch):
     algorithm = sp.algorithms.get(name, delta=0.1, **SETTINGS.get(name, {}))
@@ -86,6 +87,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
 
 
 # -- tables that were checked --------------------------------------------------------------
+@pytest.mark.some(2)
 @pytest.mark.parametrize("backend", ["numpy", "torch:cpu"])
 @pytest.mark.parametrize("twins", [0, 5])
 def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch):

@@ -174,7 +174,7 @@ EXCUSES = (of_nobody, with_a_correction, of_another_machine, of_an_old_release)
 DISGUISES = [some for n in (1, 2, 3) for some in combinations(EXCUSES, n)]
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "disguise", DISGUISES, ids=lambda some: " and ".join(one.__name__ for one in some)
 )

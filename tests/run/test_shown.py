@@ -117,6 +117,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("name", "question"), each_value([*KINDS], [*QUESTIONS]))
 def test_every_question_about_every_kind(name, question):
     check_twins(KINDS[name], settings=QUESTIONS[question])
@@ -158,6 +159,7 @@ NOT_TOGETHER = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(("more", "name"), each_value([*MORE], [*KINDS]))
 def test_whatever_else_is_asked_for(more, name):
     if (name, more) in NOT_TOGETHER:
@@ -278,6 +280,7 @@ def forged(body, minimise, statement=lambda text: text):
     return body | {"digest": fingerprint(body)}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("name", "settings"),
     each_value([*KINDS], [{}, {"max_samples": 30}, {"baseline": "d", "max_samples": 500}]),

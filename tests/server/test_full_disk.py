@@ -41,7 +41,7 @@ def url(request, small_disk):
     server.close()
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 def test_workers_wait_until_there_is_room_again(url, small_disk, tmp_path):
     with Served(url, tmp_path) as served, served.http() as http:
         body = {"name": "s", "problem": {"arms": [[1, 0], [0, 1]], "noise": 1.0}}

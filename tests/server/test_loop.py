@@ -9,6 +9,9 @@ from tests.server import fuzz
 from tests.server.test_routes import at
 from tests.server.watched import watched_service
 
+# It takes long until a service is watched.
+pytestmark = pytest.mark.validation
+
 MOST = 0.05  # seconds
 JSON = {"Content-Type": "application/json"}
 
@@ -41,7 +44,6 @@ def _made(reply):
     return reply.json()
 
 
-@pytest.mark.validation
 @pytest.mark.parametrize("kind", ["report", "table"])
 def test_a_report_of_16_megabytes(watched, kind):
     service, worker, longest = watched
@@ -59,7 +61,6 @@ def test_a_report_of_16_megabytes(watched, kind):
     assert longest() < MOST
 
 
-@pytest.mark.validation
 def test_a_report_too_long_for_the_loop_is_recorded_like_any_other(watched):
     service, worker, _ = watched
     with service.http(worker) as api:
@@ -103,7 +104,6 @@ def test_a_thousand_pulls_at_once(watched):
     assert all(int(pull["features"]["size"]) == pull["arm"] for pull in pulls)
 
 
-@pytest.mark.validation
 def test_ten_thousand_rewards_that_do_not_count(watched):
     """They take long, but nobody else notices, and after them the sender has to wait."""
     service, worker, longest = watched
@@ -118,7 +118,6 @@ def test_ten_thousand_rewards_that_do_not_count(watched):
         assert int(second.headers["Retry-After"]) > 1
 
 
-@pytest.mark.validation
 def test_who_has_told_too_much_in_vain_is_not_read_at_all(watched):
     """Not even what is wrong with it is looked for."""
     service, _, longest = watched

@@ -214,6 +214,7 @@ def test_tables_say_what_is_in_them(http):
     assert http.post("/api/v1/tables", json={"csv": '"'}).json()["error"] is not None
 
 
+@pytest.mark.validation
 def test_a_plan_is_that_of_the_command_line(http, tmp_path):
     from surepick.bench.forecast import Question, forecast
     from surepick.problem.tables import from_table

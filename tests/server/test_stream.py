@@ -65,6 +65,7 @@ def test_a_revoked_token_ends_its_streams(hasty):
         assert len(lines) > before
 
 
+@pytest.mark.validation
 def test_a_token_that_runs_out_ends_its_streams(hasty):
     with hasty.http() as http:
         short = made(http, "followed for a while", expires_in=2.0)

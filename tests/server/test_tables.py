@@ -26,7 +26,7 @@ def finish(study):
             study.tell(pull.id, TABLE[pull.arm, pull.item])
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 @pytest.mark.parametrize("asked", first(2, list(QUESTIONS)))
 def test_a_service_finds_the_same(service, asked):
     problem = sp.Problem.unstructured(list("abcd"), noise="yes-no")

@@ -19,6 +19,7 @@ def finish(study):
         study.tell_many({pull.id: MEANS[pull.arm] + 0.2 * rng.normal() for pull in pulls})
 
 
+@pytest.mark.validation
 def test_a_service_finds_the_same_two(service):
     problem = sp.Problem(np.eye(5), labels=list("abcde"))
     with service.client(patience=20) as client:

@@ -23,6 +23,7 @@ def service():
     shutil.rmtree(folder)
 
 
+@pytest.mark.validation
 def test_a_service_says_what_the_library_says(service, tmp_path):
     with service.client(patience=20) as client:
         there = client.create_study("shop", PROBLEM, traffic=RULES)

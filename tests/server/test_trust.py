@@ -129,6 +129,7 @@ def test_whoever_waits_for_a_pull_gets_none_after_the_token_was_revoked(crew, ht
     assert found == [401]
 
 
+@pytest.mark.validation
 def test_who_tells_what_does_not_count_has_to_wait(database_folder):
     """Others do not, not even for the same study; nor does whoever repeats what was accepted."""
     url = f"sqlite:///{database_folder}/s.db"

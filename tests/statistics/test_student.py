@@ -64,6 +64,7 @@ def test_quadrature_follows_the_integrand(freedom, b, p):
 NODES = np.polynomial.legendre.leggauss(400)  # once: it takes longer than all the rest
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("freedom", [1, 3, 100])
 @pytest.mark.parametrize("information", [0.1, 10.0, 1000.0])
 def test_the_mean_under_the_null_is_one(freedom, information):

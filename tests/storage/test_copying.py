@@ -70,6 +70,7 @@ def test_everything_comes_along_and_goes_on_as_the_original_would(storage_url, t
     target.close()
 
 
+@pytest.mark.some(1)
 def test_there_and_back_again(storage_url, tmp_path):
     here = f"sqlite:///{tmp_path}/here.db"
     busy(here)

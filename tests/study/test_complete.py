@@ -81,6 +81,7 @@ def test_studies_of_one_size_have_orders_of_their_own_which_are_kept(drawn_order
     assert seeds[2] != seeds[3]
 
 
+@pytest.mark.validation
 def test_options_come_and_go(shared_url):
     table = scores(2)
     study = work(begin(shared_url, "living", LABELS[:4]), table, most=40)

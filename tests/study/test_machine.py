@@ -615,7 +615,7 @@ class Machine(RuleBasedStateMachine):
         sp.delete_study(self.name, self.storage)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.validation)])
 @pytest.mark.parametrize("overlap", [False, True])
 def test_random_histories_follow_the_rules(storage_url, overlap, times):

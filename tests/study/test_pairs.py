@@ -294,6 +294,7 @@ def test_borda_alone_says_what_is_missing():
         StudySpec(name="no", problem=sp.Problem([[1.0], [2.0]]), pairs=True)
 
 
+@pytest.mark.validation
 def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("prompts.csv").write_text(CSV)

@@ -106,6 +106,7 @@ def test_the_unit_of_rewards_does_not_matter(name, unit, noise):
     assert verify(as_json(run))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("by", "name"),
     each_value(

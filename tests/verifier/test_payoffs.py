@@ -158,6 +158,7 @@ ANY_WAY = given(
 )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("name", KINDS)
 @ANY_WAY
 @settings(max_examples=3, deadline=None)

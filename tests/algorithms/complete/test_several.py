@@ -194,7 +194,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("asked", QUESTIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_settings_that_meet(asked, noise):

@@ -81,6 +81,7 @@ def test_papers_widths():
         assert len(run.active) == left
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize(
     "check", conformance.checks(), ids=lambda check: check.__name__.removeprefix("check_")
 )

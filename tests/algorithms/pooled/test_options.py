@@ -197,6 +197,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(("noise", "misfit", "epsilon", "own"), KINDS)
 def test_every_kind_of_noise_and_misfit_with_its_certificate(noise, misfit, epsilon, own):
     run = changing_run(noise, misfit, epsilon, own)

@@ -137,6 +137,7 @@ def test_scores_that_cannot_be_are_refused():
 
 
 # -- calls that cost and fail ----------------------------------------------------------------
+@pytest.mark.validation
 def test_coroutines_are_evaluated_at_the_same_time_and_find_the_same():
     full = exam(2, items=200)
     together = Meeting(4)

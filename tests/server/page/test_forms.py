@@ -157,7 +157,7 @@ def choose(form, kind):
 KINDS = ("anything", "scatters evenly", "yes or no", "between", "equal", "known")
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_measurement_gives_reaches_the_study(form, client, to_delete, kind):
     form.get_by_label("Name of the study").fill(f"gives {kind}")
@@ -177,6 +177,7 @@ def test_what_a_measurement_gives_reaches_the_study(form, client, to_delete, kin
     to_delete.append(f"gives {kind}")
 
 
+@pytest.mark.validation
 def test_readings_far_from_all_before_are_measured_again_where_that_is_chosen(
     form, client, to_delete
 ):
@@ -200,7 +201,7 @@ def test_readings_far_from_all_before_are_measured_again_where_that_is_chosen(
 TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 @pytest.mark.parametrize("trust", TRUST)
 def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete, trust):
     form.get_by_label("Name of the study").fill(f"trust {trust}")

@@ -102,6 +102,7 @@ def test_a_judge_sees_two_things_and_answers_by_keys(open_page, client, picture)
     page.wait_for_function("document.activeElement === document.body")
 
 
+@pytest.mark.validation
 def test_on_a_phone_one_is_below_the_other_and_the_buttons_stay(open_page, client, picture):
     columns = {"prompt": list(ANSWERS), "asked": ["Why is the sky blue?"] * len(ANSWERS)}
     sheet = Sheet(columns=columns | {"answer": list(ANSWERS.values())})

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 
 import surepick as sp
@@ -22,6 +23,7 @@ def rows(page):
     return page.locator(".option .name:visible")
 
 
+@pytest.mark.validation
 def test_a_study_of_times_from_the_form_to_the_answer(page, client, picture):
     page.goto("/#/new")
     page.get_by_text("Or paste the text of a table").click()

@@ -96,6 +96,7 @@ def test_rows_say_what_the_service_says(page, numbers):
     assert {"out", "retired", "in", "leads"} <= set(states)
 
 
+@pytest.mark.validation
 def test_rows_come_in_the_order_of_the_evidence(page, numbers):
     """The leader, those still in with the least evidence against them, then the others."""
     status = numbers.status()

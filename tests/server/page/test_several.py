@@ -9,6 +9,7 @@ import surepick as sp
 MEANS = [0.2, 0.9, 0.1, 0.85, 0.3]
 
 
+@pytest.mark.validation
 def test_the_two_best_are_the_answer_and_what_was_spent_is_said(page, client):
     labels = ["plain", "short", "long", "polite", "odd"]
     problem = sp.Problem(np.eye(5), labels=labels, costs=[1.0, 2.0, 3.0, 2.0, 1.0])

@@ -55,7 +55,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("noise", "reward"), KINDS)
 def test_where_all_is_well_nothing_is_withdrawn(noise, reward):
     for seed in range(3):
@@ -85,6 +85,7 @@ def test_a_model_that_does_not_fit_is_noticed_without_a_scale(noise, reward):
     assert 5 in study.checks().fit.arms
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("bend", "stands"), [(0.3, True), (2.0, False)])
 def test_features_that_are_off_by_more_than_was_allowed_withdraw_the_guarantee(bend, stands):
     problem = sp.Problem(ARMS, misfit=0.5)
@@ -126,6 +127,7 @@ def test_an_option_that_changes_alone_withdraws_the_guarantee():
     assert checks.drift.arms[0] == 2
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", [None, "yes-no"])
 def test_options_that_vary_by_different_amounts_are_no_misfit(noise):
     """With one noise scale for all, the loud ones would seem not to fit, or to drift."""

@@ -238,6 +238,7 @@ def test_what_may_pass_is_tried_again_later_and_each_time_later(small):
 
 
 # -- finite tables ---------------------------------------------------------------------------
+@pytest.mark.some(3)
 @pytest.mark.parametrize("error", [Status(400), Status(500), ValueError("no number in 'seven'")])
 def test_a_cell_that_cannot_be_measured_counts_as_the_worst_score(error):
     scores, cell = table(), (2, 7)
@@ -272,6 +273,7 @@ def test_a_cell_that_cannot_be_measured_counts_as_the_worst_score(error):
     assert study.status()["unmeasured"] == []
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("wrong", ["better", "elsewhere", "twice", "none"])
 def test_a_certificate_cannot_list_other_cells(wrong):
     study = complete("forged", f"memory://forged {wrong}")
