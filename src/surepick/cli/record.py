@@ -52,7 +52,8 @@ def command(
 
     Its columns are label, visits and successes; with rewards between bounds label, visits, sum
     and squares (the sum of squared rewards); with numbers of unknown scale label, bucket, visits
-    and sum, where visitors are dealt into buckets 0 to 15 by a hash of who they are.
+    and sum, where visitors are dealt into buckets 0 to 15 by a hash of who they are. In a study
+    with segments there is also a column segment, and a column for each count that has a limit.
 
     With --sql and --database the report is counted by a database, which is asked from here, also
     with --server: :since and :until are when the shares of the period were stored and when those of

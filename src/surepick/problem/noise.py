@@ -717,7 +717,7 @@ class BySegment(YesNo):
 
     @property
     def words(self) -> str:
-        return f"yes or no, of {self.mix}"
+        return f"yes or no, of visitors who are {self.mix}"
 
     @property
     def measurement(self) -> str:
