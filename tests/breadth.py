@@ -56,10 +56,13 @@ def mark_the_rest(items: Sequence[Any]) -> None:
 
 
 def _most_varied(n: int, items: list[Any]) -> list[Any]:
-    """Case after case the one whose values of parameters were chosen least often before it."""
+    """Case after case the one whose values of parameters were chosen least often before it.
+
+    Where that leaves a choice, they are spread over the list: neighbours are alike.
+    """
     chosen: list[Any] = []
     often: Counter[Any] = Counter()
-    rest = list(items)
+    rest = [item for _, item in sorted(enumerate(items), key=lambda one: one[0] * 0.618034 % 1)]
     while rest and len(chosen) < n:
         chosen.append(min(rest, key=lambda item: sum(map(often.__getitem__, _values(item)))))
         rest.remove(chosen[-1])

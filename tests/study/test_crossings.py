@@ -135,7 +135,7 @@ def crossings():
             yield names, pytest.mark.validation
 
 
-@pytest.mark.some(25)
+@pytest.mark.some(40)
 @pytest.mark.parametrize(
     "names", [pytest.param(names, id=" x ".join(names), marks=how) for names, how in crossings()]
 )
