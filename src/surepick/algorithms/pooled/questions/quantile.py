@@ -38,21 +38,21 @@ _CUTS = np.linspace(0.0, 1.0, 9)  # ways from a candidate's quantile to the lead
 _LEADS = 2.0 ** np.arange(0, 24, 0.5)  # pulls of the leader that are tried
 
 
-class Told(NamedTuple):
+class Series(NamedTuple):
     """Measurements of options, as users count them."""
 
     arms: IntArray
     values: FloatArray
 
     @classmethod
-    def none(cls) -> Told:
+    def none(cls) -> Series:
         """No measurements."""
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
 
-    def plus(self, other: Told) -> Told:
+    def plus(self, other: Series) -> Series:
         """Both."""
         arms, values = np.append(self.arms, other.arms), np.append(self.values, other.values)
-        return Told(arms, values)
+        return Series(arms, values)
 
     def by_arm(self, n: int) -> list[FloatArray]:
         """Those of each option, ascending."""
@@ -73,7 +73,7 @@ class LargestQuantile(Best):
         self.p, self.smallest = asked, ground.problem.minimise
         self.leaders = None
         self.base = self.capital.copy()  # what bets began with
-        self.before, self.told = Told.none(), Told.none()  # without bets, and with them
+        self.before, self.told = Series.none(), Series.none()  # without bets, and with them
 
     def save(self) -> dict[str, Any]:
         own = {"base": self.base, "before": list(self.before), "told": list(self.told)}
@@ -82,17 +82,17 @@ class LargestQuantile(Best):
     def load(self, memory: dict[str, Any]) -> None:
         super().load(memory)
         own = memory["quantiles"]
-        self.base, self.before, self.told = own["base"], Told(*own["before"]), Told(*own["told"])
+        self.base, self.before, self.told = own["base"], Series(*own["before"]), Series(*own["told"])
 
     # -- bets ------------------------------------------------------------------------------
     def begin(self, rows: Rows) -> None:
         # Those that only guide are sums of several: their means will do.
-        self.before = self.before.plus(Told(rows.arms, self._turned(rows.sums / rows.counts)))
+        self.before = self.before.plus(Series(rows.arms, self._turned(rows.sums / rows.counts)))
 
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         singles, alive = blocks[0].facts, self.dropped_at == 0
         arms = np.repeat(np.arange(len(singles.starts) - 1), np.diff(singles.starts))
-        self.told = self.told.plus(Told(arms, self._turned(singles.values)))
+        self.told = self.told.plus(Series(arms, self._turned(singles.values)))
         self.capital = np.where(alive[:, None], self.base + self._paid()[:, None], self.capital)
         return {"rivals": [], "dropped": self._drop(alive, pulls)}
 
@@ -114,7 +114,7 @@ class LargestQuantile(Best):
 
     def reconsider(self, market: Any) -> None:
         self.base = self.capital.copy()
-        self.before, self.told = self.before.plus(self.told), Told.none()
+        self.before, self.told = self.before.plus(self.told), Series.none()
         super().reconsider(market)
 
     def evidence(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class LargestQuantile(Best):
     def _n(self) -> int:
         return len(self.dropped_at)
 
-    def _all(self) -> Told:
+    def _all(self) -> Series:
         return self.before.plus(self.told)
 
     def known(self) -> Known | None:
