@@ -82,7 +82,8 @@ class LargestQuantile(Best):
     def load(self, memory: dict[str, Any]) -> None:
         super().load(memory)
         own = memory["quantiles"]
-        self.base, self.before, self.told = own["base"], Series(*own["before"]), Series(*own["told"])
+        self.base = own["base"]
+        self.before, self.told = Series(*own["before"]), Series(*own["told"])
 
     # -- bets ------------------------------------------------------------------------------
     def begin(self, rows: Rows) -> None:
