@@ -50,7 +50,6 @@ def follow(service, token, name):
     return lines, ended
 
 
-@pytest.mark.validation
 def test_a_revoked_token_ends_its_streams(hasty):
     with hasty.http() as http:
         revoked, kept = made(http, "followed"), made(http, "followed too")

@@ -287,7 +287,6 @@ def test_a_smaller_epsilon_than_was_shown_cannot_be_claimed(ruler):
 
 
 # -- what one rule alone demands -----------------------------------------------------------
-@pytest.mark.validation
 def test_bets_cannot_be_about_other_rivals():
     """Rivals chosen in hindsight could be those whose luck has been seen."""
     honest = certificate_of("pooled")
