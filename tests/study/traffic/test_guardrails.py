@@ -56,11 +56,26 @@ def test_a_version_that_wins_and_breaks_the_guardrail_is_named_and_not_chosen():
     assert "which options keep the limits does not change from period to period" in checked.plain
 
 
+def test_all_versions_that_are_better_and_keep_the_guardrail():
+    study = create(baseline="old")
+    at = decide(study)
+    answer = study.answer
+    assert (answer.better, answer.ruled_out) == (("fair",), ("pushy",))
+    assert (
+        "Compared with old: 1 better, 1 ruled out (fair better), where better ones also keep"
+        in (at["headline"])
+    )
+    assert at["next"] == "Send visitors to the better options."
+    checked = sp.verify(json.dumps(answer.certificate()), replay=True)
+    assert (checked.guarantee, checked.replayed) == ("claims", True)
+    assert "which options keep the limits does not change from period to period" in checked.plain
+
+
 def test_whom_a_limit_compares_with_keeps_a_share_after_it_is_ruled_out():
     study = create(keep=["refunds <= old - 0.5%"], traffic=True)  # old breaks it by itself
     for number in range(2):
         day(study, number)
-    assert not study.current_run.state.alive[0]
+    assert not study.current_run.state.decision.open[0]
     assert not study.finished
     assert study.split().shares["old"] > 0.1
 

@@ -43,39 +43,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.limits.limit import Limit
+from surepick.algorithms.limits.marks import START, Mark, Sides, total
 from surepick.algorithms.limits.measured import Bets
-from surepick.algorithms.pooled.market import ACCOUNTS
 from surepick.arrays.types import BoolArray, FloatArray
 
-_START = np.log(ACCOUNTS)
 PURSE, BROKEN, AVERAGE = 0.8, 0.1, 0.1  # shares of W
 LED = 0.8  # of S: what is bet on who leads
 NOBODY = -1  # in the place of a rival, where nobody else is left
-
-
-class Mark(NamedTuple):
-    """What a limit compares, in the units of bets."""
-
-    limit: Limit
-    column: int  #: which of the further numbers
-    reference: int  #: the option, or behind all options the number 0
-    mark: float  #: above the reference
-    tolerance: float
-    certain: BoolArray  #: (K,): whether a margin to the option itself decides it
-
-    @property
-    def itself(self) -> bool:
-        """Whether the reference keeps its own limit."""
-        return self.mark <= 0 if self.limit.up else self.mark >= 0
-
-    def sure(self, logs: FloatArray, kept: bool) -> FloatArray:
-        """Log capital of options, the last axis; ∞ where what is bet on is certain."""
-        return np.where(self.certain & (self.itself == kept), math.inf, logs)
 
 
 class Surest(NamedTuple):
@@ -88,55 +66,34 @@ class Surest(NamedTuple):
     by_limit: FloatArray  #: (L, K): shares of limits in the former
 
 
-class Capital:
+class Capital(Sides):
     """All accounts, as logs."""
 
-    names = (
-        *("ahead", "close", "keeps", "breaks", "within"),
+    names: ClassVar[tuple[str, ...]] = (
+        *("ahead", "close", *Sides.names),
         *("led_keeps", "led_ahead", "alone", "somebody"),
     )
 
     def __init__(self, K: int, marks: Sequence[Mark], epsilon: float, loose: bool) -> None:
-        L = len(marks)
-        self.marks, self.epsilon, self.loose = marks, epsilon, loose
-        self.ahead: FloatArray = np.tile(_START, (K, K, 1))  # r better than x: (x, r, J)
+        super().__init__(K, marks, loose)
+        L, self.epsilon = len(marks), epsilon
+        self.ahead: FloatArray = np.tile(START, (K, K, 1))  # r better than x: (x, r, J)
         self.close: FloatArray = self.ahead.copy()  # r better than x less epsilon
-        self.keeps: FloatArray = np.tile(_START, (L, K, 1))
-        self.breaks: FloatArray = self.keeps.copy()
-        self.within: FloatArray = self.keeps.copy()  # keeps, up to the tolerance
         # the two sides of each factor of a purse, over the blocks in which r was x's rival
         self.led_keeps: FloatArray = np.zeros((K, K, L))
         self.led_ahead: FloatArray = np.zeros((K, K))
         self.alone: FloatArray = np.zeros(K)  # over those in which it had none
         self.somebody: FloatArray = np.zeros((K, L))
 
-    def save(self) -> list[Any]:
-        """Its memory."""
-        return [getattr(self, name) for name in self.names]
-
-    def load(self, memory: list[Any]) -> None:
-        """Take on a saved memory."""
-        for name, value in zip(self.names, memory, strict=True):
-            setattr(self, name, value)
-
-    def settle(self, reward: Bets, further: list[Bets], surest: Surest) -> None:
+    def settle(self, measured: Sequence[Bets], surest: Surest) -> None:
         """Pay out a block."""
-        keeps, breaks, ahead = total(self.keeps), total(self.breaks), total(self.ahead)
+        reward, ahead = measured[0], total(self.ahead)
         self.ahead += reward.ahead()
         if self.loose:
             self.close += reward.ahead(self.epsilon)
-        for number, mark in enumerate(self.marks):
-            bets, up = further[mark.column], mark.limit.up
-            above = bets.above(mark.reference, mark.mark)
-            below = bets.below(mark.reference, mark.mark)
-            self.keeps[number] += above if up else below
-            self.breaks[number] += below if up else above
-            if self.loose:
-                wider = mark.mark + (-mark.tolerance if up else mark.tolerance)
-                bet = bets.above if up else bets.below
-                self.within[number] += bet(mark.reference, wider)
-        kept, lead = total(self.keeps) - keeps, total(self.ahead) - ahead
-        broken = np.logaddexp.reduce(surest.by_limit + total(self.breaks) - breaks, axis=0)
+        kept, breaks = self.pay(measured)
+        lead = total(self.ahead) - ahead
+        broken = np.logaddexp.reduce(surest.by_limit + breaks, axis=0)
         first, second = surest.first, surest.second
         for x in range(len(lead)):
             r = second if x == first else first
@@ -149,22 +106,6 @@ class Capital:
         self.somebody[first] += kept[:, first]
 
     # -- what they come to -----------------------------------------------------------------
-    def all_keep(self) -> FloatArray:
-        """log G of each limit and option, (L, K)."""
-        return self._sure(total(self.keeps), True)
-
-    def all_break(self) -> FloatArray:
-        """log B of each limit and option, (L, K)."""
-        return self._sure(total(self.breaks), False)
-
-    def all_within(self) -> FloatArray:
-        """As G, up to tolerances, (L, K)."""
-        return self._sure(total(self.within), True)
-
-    def _sure(self, logs: FloatArray, kept: bool) -> FloatArray:
-        """Log capital (L, …, K), where a margin to an option itself is certain."""
-        return np.array([mark.sure(own, kept) for mark, own in zip(self.marks, logs)])
-
     def against(self) -> FloatArray:
         """log W of each option."""
         L, K = self.keeps.shape[:2]
@@ -179,7 +120,7 @@ class Capital:
 
     def sides(self) -> tuple[FloatArray, FloatArray]:
         """Log of both sides of each factor of P: (L, x, r), where r keeps, and (x, r)."""
-        return self._sure(np.moveaxis(self.led_keeps, 2, 0), True), self.led_ahead
+        return self.sure(np.moveaxis(self.led_keeps, 2, 0), True), self.led_ahead
 
     def purse(self) -> FloatArray:
         """log P of each option."""
@@ -188,13 +129,13 @@ class Capital:
 
     def shown_to_keep(self, r: int) -> FloatArray:
         """Log of what was bet on "r keeps a limit" while it led, (L,)."""
-        return self._sure(self.somebody.T, True)[:, r]
+        return self.sure(self.somebody.T, True)[:, r]
 
     def somebody_keeps(self) -> float:
         """log S."""
         average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)))
         average += math.log((1.0 - LED) / len(self.somebody))
-        purse = float(self._sure(self.somebody.T, True).min(axis=0).sum())
+        purse = float(self.sure(self.somebody.T, True).min(axis=0).sum())
         return float(np.logaddexp(average, purse + math.log(LED)))
 
     def accepted(self, alive: BoolArray, goal: float) -> FloatArray:
@@ -204,8 +145,3 @@ class Capital:
         np.fill_diagonal(close, math.inf)
         least = np.minimum(kept, np.where(alive, close, math.inf).min(axis=1))
         return np.where(alive, least - goal, -math.inf)
-
-
-def total(logs: FloatArray) -> FloatArray:
-    """Log capital of all accounts together, which come last."""
-    return np.logaddexp.reduce(logs, axis=-1)

@@ -79,15 +79,8 @@ class Found(NamedTuple):
 
 def verify(check: Check) -> Found:
     """Who is left, worked out again block by block."""
-    evidence, K = check.evidence, len(check.candidates)
-    prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
-    fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
-    check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
-    check.demand(check.kind.scales is None, "its options have noise of different scales")
-    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
-    check.demand(len(check.distinct()) == K, "two of its options are the same")
     limits = limits_of(check)
-    check.demand(check.settings.get("keep") == [one.text for one in limits], _OTHERS)
+    check_asked(check, limits)
     book = _Book(check, limits)
     blocks = blocks_of(check)
     for number, (record, batches) in enumerate(blocks):
@@ -104,6 +97,18 @@ def verify(check: Check) -> Found:
     return Found(left, book.somebody, book.accepted, limits)
 
 
+def check_asked(check: Check, limits: list[Limit]) -> None:
+    """The problem and the settings must be those that this rule is for."""
+    evidence, K = check.evidence, len(check.candidates)
+    prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
+    fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
+    check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
+    check.demand(check.kind.scales is None, "its options have noise of different scales")
+    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
+    check.demand(len(check.distinct()) == K, "two of its options are the same")
+    check.demand(check.settings.get("keep") == [one.text for one in limits], _OTHERS)
+
+
 _OTHERS = "the limits are not those that the algorithm was set to"
 
 
@@ -117,7 +122,7 @@ def conclude(check: Check, found: Found) -> None:
     check.demand(chosen in left or not left, "the answer is not among the survivors")
     texts = " and ".join(one.text for one in found.limits)
     exactly = " and ".join(one.exactly for one in found.limits)
-    check.further = _rests_on(check, found.limits)
+    check.further = rests_on(check, found.limits)
     if not left:
         check.demand(kind in ("nobody", "heuristic"), "all options are ruled out, and it names one")
         due = Stated(f"no option keeps {exactly}", sure(check.delta), _THEOREM)
@@ -148,7 +153,7 @@ _THEOREM = (
 )
 
 
-def _rests_on(check: Check, limits: list[Limit]) -> list[str]:
+def rests_on(check: Check, limits: list[Limit]) -> list[str]:
     """What has to be true of further numbers."""
     found = {one.column: kind_of(check, one).rests_on(items=False) for one in limits}
     return [f"for {column}: {text}" for column, text in found.items() if text]
@@ -263,27 +268,28 @@ class _Number:
         return np.where(own[..., None], 0.0, logs)
 
 
-class _Book:
-    """All capital, as logs."""
+class Seen(NamedTuple):
+    """How far options seem to be inside of limits, (L, K), in deviations of one measurement."""
 
-    def __init__(self, check: Check, limits: list[Limit]) -> None:
+    apart: np.ndarray
+    doubt: np.ndarray  #: variances of that
+    surely: np.ndarray  #: squared standard errors, with the sign
+
+
+class Record:
+    """All numbers of the measurements, and capital on limits being kept or broken, as logs."""
+
+    def __init__(self, check: Check, limits: list[Limit], rewards_by_number: bool = False) -> None:
         self.check, self.limits, self.K = check, limits, len(check.candidates)
         K, L = self.K, len(limits)
-        self.reward = _Number(check, False)
+        self.reward = _Number(check, rewards_by_number)
         self.columns = list(dict.fromkeys(one.column for one in limits))
         by_column = {one.column: kind_of(check, one) for one in limits}
         self.kinds = [by_column[name] for name in self.columns]
         self.numbers = [_Number(self._variant(name), True) for name in self.columns]
         self.loose = check.epsilon > 0 or any(one.tolerance for one in limits)
-        self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
-        self.accepting = math.log(2.0 * K / check.delta)
-        start = np.log(_ACCOUNTS)
-        self.ahead, self.close = (np.tile(start, (K, K, 1)) for _ in range(2))
-        self.keeps, self.breaks, self.within = (np.tile(start, (L, K, 1)) for _ in range(3))
-        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
-        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
-        self.alive, self.somebody = np.ones(K, dtype=bool), False
-        self.accepted: list[int] = []
+        self.start = np.log(_ACCOUNTS)
+        self.keeps, self.breaks, self.within = (np.tile(self.start, (L, K, 1)) for _ in range(3))
         singly = [self.reward.check.kind, *self.kinds]
         self.parts = "single" if any(kind.singly for kind in singly) else "none"
         if self.parts == "none" and any("parts" in kind.columns for kind in singly):
@@ -318,37 +324,28 @@ class _Book:
         self.check.demand(set(found) <= {"sums", "spreads"}, "a further number has unknown columns")
         return own | found
 
-    @property
-    def over(self) -> bool:
-        left = int(self.alive.sum())
-        return left == 0 or bool(self.accepted) or (left == 1 and self.somebody)
-
-    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
-        """Pay out one block, and see who is out."""
-        check = self.check
-        everything = (self.reward, *self.numbers)
-        blocks = [read_block(check, [batch])]
+    def read(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> list[Block]:
+        """A block of every number, the reward first."""
+        blocks = [read_block(self.check, [batch])]
         blocks += [
             read_block(known.check, [self._column(batch, name)])
             for name, known in zip(self.columns, self.numbers)
         ]
-        bets = self._bets()
-        if bets or not record.get("past"):
+        if self.bets() or not record.get("past"):
             self._check_dealt(blocks[0], where)
-        if not bets:
-            fine = not record["rivals"] and not record["dropped"]
-            check.demand(fine, f"{where} has no past to bet by")
-        else:
-            first, second = self._rivals(record["rivals"], where)
-            purses = self._purses(first, second)
-            for known, block in zip(everything, blocks):
-                known.open(block, where)
-            self._pay(first, second, *purses)
-            self._decide(record["dropped"], where)
-        for known, block in zip(everything, blocks):
+        return blocks
+
+    def open(self, blocks: list[Block], where: str) -> None:
+        """Read a block, by what was known before it."""
+        for known, block in zip((self.reward, *self.numbers), blocks):
+            known.open(block, where)
+
+    def add(self, blocks: list[Block]) -> None:
+        """Take in a settled block."""
+        for known, block in zip((self.reward, *self.numbers), blocks):
             known.add(block)
 
-    def _bets(self) -> bool:
+    def bets(self) -> bool:
         """Nothing is bet on the first block, nor while the past says nothing of an option."""
         known = self.reward.past
         if known is None or not self.check.past:
@@ -363,12 +360,9 @@ class _Book:
             several, gaps = "several rewards are summed up", "has gaps in its numbers"
             check_one_by_one(self.check, block, where, several, gaps)
 
-    def _margins(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far options seem to be inside of limits, (L, K), and in squared standard errors.
-
-        The former in deviations of one measurement, the latter with its sign.
-        """
-        found, surely = [], []
+    def margins(self) -> Seen:
+        """How far options seem to be inside of limits."""
+        found = []
         for limit in self.limits:
             known = self.numbers[self.columns.index(limit.column)]
             view, single = known.look()[1], known.single
@@ -381,20 +375,80 @@ class _Book:
                 doubt = doubt + doubt[limit.reference]
                 apart[limit.reference] = -mark
             apart = apart if limit.up else -apart
-            squared = _squared(apart, doubt)
+            surely = squared(apart, doubt)
             if limit.reference is not None:
-                squared[limit.reference] = _SUREST if limit.itself else -_SUREST
-            found.append(apart / np.sqrt(single))
-            surely.append(squared)
-        return np.array(found), np.array(surely)
+                surely[limit.reference] = _SUREST if limit.itself else -_SUREST
+            found.append((apart / np.sqrt(single), doubt / single, surely))
+        return Seen(*map(np.array, zip(*found)))
+
+    def pay_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pay out a block; what it paid on limits being kept, and broken, as logs, (L, K)."""
+        everyone = np.arange(self.K)
+        keeps, breaks = log_sum(self.keeps), log_sum(self.breaks)
+        for number, limit in enumerate(self.limits):
+            known = self.numbers[self.columns.index(limit.column)]
+            unit = known.check.noise
+            one = np.array([self.K if limit.reference is None else limit.reference])
+            mark, near = limit.mark / unit, limit.tolerance / unit
+            above = known.paid(one, everyone, -mark)[0]
+            below = known.paid(everyone, one, mark)[:, 0]
+            self.keeps[number] += above if limit.up else below
+            self.breaks[number] += below if limit.up else above
+            if self.loose and limit.up:
+                self.within[number] += known.paid(one, everyone, near - mark)[0]
+            elif self.loose:
+                self.within[number] += known.paid(everyone, one, near + mark)[:, 0]
+        return log_sum(self.keeps) - keeps, log_sum(self.breaks) - breaks
+
+    def certain(self, logs: np.ndarray, kept: bool) -> np.ndarray:
+        """Log capital (L, …, K); a margin of an option to itself is kept or broken for certain."""
+        found = logs.copy()
+        for number, limit in enumerate(self.limits):
+            if limit.reference is not None and limit.itself == kept:
+                found[number, ..., limit.reference] = math.inf
+        return found
+
+
+class _Book(Record):
+    """All capital, as logs."""
+
+    def __init__(self, check: Check, limits: list[Limit]) -> None:
+        super().__init__(check, limits)
+        K, L = self.K, len(limits)
+        self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
+        self.accepting = math.log(2.0 * K / check.delta)
+        self.ahead, self.close = (np.tile(self.start, (K, K, 1)) for _ in range(2))
+        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
+        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
+        self.alive, self.somebody = np.ones(K, dtype=bool), False
+        self.accepted: list[int] = []
+
+    @property
+    def over(self) -> bool:
+        left = int(self.alive.sum())
+        return left == 0 or bool(self.accepted) or (left == 1 and self.somebody)
+
+    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
+        """Pay out one block, and see who is out."""
+        check, blocks = self.check, self.read(record, batch, where)
+        if not self.bets():
+            fine = not record["rivals"] and not record["dropped"]
+            check.demand(fine, f"{where} has no past to bet by")
+        else:
+            first, second = self._rivals(record["rivals"], where)
+            purses = self._purses(first, second)
+            self.open(blocks, where)
+            self._pay(first, second, *purses)
+            self._decide(record["dropped"], where)
+        self.add(blocks)
 
     def _purses(self, first: int, second: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Log shares of purses on broken limits, on rivals, and of limits in the former."""
-        inside, view = 0.5 * self._margins()[1], self.reward.look()[1]
+        inside, view = 0.5 * self.margins().surely, self.reward.look()[1]
         rivals = np.full(self.K, first)
         rivals[first] = second
         doubt = (view.common**2).sum(axis=1) + view.own
-        ahead = 0.5 * _squared(view.means[rivals] - view.means, doubt[rivals] + doubt)
+        ahead = 0.5 * squared(view.means[rivals] - view.means, doubt[rivals] + doubt)
         least = inside.min(axis=0)
         odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
         of_limits = -inside - np.logaddexp.reduce(-inside, axis=0)
@@ -408,7 +462,7 @@ class _Book:
         due = min(2, len(left))
         fine = len(named) == due and len(set(named)) == due and set(named) <= set(left)
         check.demand(fine, f"{where}: the rivals are not two of those that are left")
-        means, worst = self.reward.look()[1].means, self._margins()[0].min(axis=0)
+        means, worst = self.reward.look()[1].means, self.margins().apart.min(axis=0)
         size = float(np.abs(means[left]).max()) + float(np.ptp(means[left]))
         for place, one in enumerate(named):
             among = [x for x in left if x not in named[:place]]
@@ -430,28 +484,15 @@ class _Book:
         on_rival: np.ndarray,
         of_limits: np.ndarray,
     ) -> None:
-        everyone, K = np.arange(self.K), self.K
-        keeps, breaks, ahead = log_sum(self.keeps), log_sum(self.breaks), log_sum(self.ahead)
+        everyone, ahead = np.arange(self.K), log_sum(self.ahead)
         self.ahead = self.ahead + self.reward.paid(everyone, everyone, 0.0)
         if self.loose:
             near = self.check.epsilon / self.check.noise
             self.close = self.close + self.reward.paid(everyone, everyone, near)
-        for number, limit in enumerate(self.limits):
-            known = self.numbers[self.columns.index(limit.column)]
-            unit = known.check.noise
-            one = np.array([K if limit.reference is None else limit.reference])
-            mark, near = limit.mark / unit, limit.tolerance / unit
-            above = known.paid(one, everyone, -mark)[0]
-            below = known.paid(everyone, one, mark)[:, 0]
-            self.keeps[number] += above if limit.up else below
-            self.breaks[number] += below if limit.up else above
-            if self.loose and limit.up:
-                self.within[number] += known.paid(one, everyone, near - mark)[0]
-            elif self.loose:
-                self.within[number] += known.paid(everyone, one, near + mark)[:, 0]
-        more_keeps, more_ahead = log_sum(self.keeps) - keeps, log_sum(self.ahead) - ahead
-        broken = np.logaddexp.reduce(of_limits + log_sum(self.breaks) - breaks, axis=0)
-        for x in range(K):
+        more_keeps, more_breaks = self.pay_limits()
+        more_ahead = log_sum(self.ahead) - ahead
+        broken = np.logaddexp.reduce(of_limits + more_breaks, axis=0)
+        for x in range(self.K):
             r = second if x == first else first
             if r < 0:
                 self.alone[x] += broken[x]
@@ -461,20 +502,12 @@ class _Book:
             self.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
         self.led_somebody[:, first] += more_keeps[:, first]
 
-    def _certain(self, logs: np.ndarray, kept: bool) -> np.ndarray:
-        """Log capital (L, …, K); a margin of an option to itself is kept or broken for certain."""
-        found = logs.copy()
-        for number, limit in enumerate(self.limits):
-            if limit.reference is not None and limit.itself == kept:
-                found[number, ..., limit.reference] = math.inf
-        return found
-
     def _against(self) -> np.ndarray:
         L, K = len(self.limits), self.K
         with np.errstate(divide="ignore"):
-            broken = np.logaddexp.reduce(self._certain(log_sum(self.breaks), False), axis=0)
+            broken = np.logaddexp.reduce(self.certain(log_sum(self.breaks), False), axis=0)
             found = broken + math.log(_BROKEN / L)
-            led = self._certain(self.led_keeps, True).min(axis=0)
+            led = self.certain(self.led_keeps, True).min(axis=0)
             purse = np.minimum(led, self.led_ahead).sum(axis=1) + self.alone
             found = np.logaddexp(found, purse + math.log(_PURSE))
             if K == 1:
@@ -485,7 +518,7 @@ class _Book:
             return np.logaddexp(found, mean)
 
     def _keep(self) -> np.ndarray:
-        return self._certain(log_sum(self.keeps), True).min(axis=0)
+        return self.certain(log_sum(self.keeps), True).min(axis=0)
 
     def _decide(self, dropped: Any, where: str) -> None:
         check, logs = self.check, np.minimum(self._against(), 1e300)
@@ -505,11 +538,11 @@ class _Book:
         self.alive[named] = False
         check.checked += len(named)
         average = float(np.logaddexp.reduce(self._keep())) + math.log((1 - _LED) / self.K)
-        purse = float(self._certain(self.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
+        purse = float(self.certain(self.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
         if np.logaddexp(average, purse) >= self.racing - _CLOSE:
             self.somebody = True
         if self.loose:
-            kept = self._certain(log_sum(self.within), True).min(axis=0)
+            kept = self.certain(log_sum(self.within), True).min(axis=0)
             close = log_sum(self.close).T.copy()
             np.fill_diagonal(close, math.inf)
             left = np.flatnonzero(self.alive)
@@ -517,7 +550,7 @@ class _Book:
             self.accepted = [int(x) for x in left if least[x] >= self.accepting - _CLOSE]
 
 
-def _squared(apart: np.ndarray, variances: np.ndarray) -> np.ndarray:
+def squared(apart: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """In squared standard errors, with the sign; 0 where nothing is known."""
     known = np.isfinite(variances)
     found = np.where(known, apart * np.abs(apart) / np.where(known, variances, 1.0), 0.0)
