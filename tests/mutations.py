@@ -28,6 +28,7 @@ _FORGERIES = "verifier/test_forgeries.py"
 _HINDSIGHT = "verifier/test_hindsight.py"
 _LIMITS = "algorithms/limits/test_state.py"
 _KEEPING = "verifier/test_keeping.py"
+_HISTORIES = "algorithms/limits/test_histories.py"
 _CLAIMS, _COMPARED = "algorithms/limits/test_claims.py", "verifier/test_keeping_compared.py"
 _PAST = "algorithms/limits/test_past.py"
 
@@ -2143,7 +2144,7 @@ MUTATIONS = (
     Mutation(
         "limits-past-bets-before-all-are-known",
         "algorithms/limits/state.py",
-        "return bool(self.blocks) and not (past and (self.reward.totals.counts == 0).any())",
+        "return bool(self.blocks) and not (before and unknown.any())",
         "return bool(self.blocks)",
         _PAST,
     ),
@@ -2164,8 +2165,8 @@ MUTATIONS = (
     Mutation(
         "verifier-limits-larger-side",
         "verifier/rules/keeping.py",
-        "purse = np.minimum(led, self.led_ahead).sum(axis=1) + self.alone",
-        "purse = np.maximum(led, self.led_ahead).sum(axis=1) + self.alone",
+        "purse = np.minimum(led, epoch.led_ahead).sum(axis=1) + epoch.alone",
+        "purse = np.maximum(led, epoch.led_ahead).sum(axis=1) + epoch.alone",
         _KEEPING,
     ),
     Mutation(
@@ -2265,6 +2266,48 @@ MUTATIONS = (
         'check.demand(not book.over, f"block {number} comes',
         'check.demand(True, f"block {number} comes',
         _COMPARED,
+    ),
+    Mutation(
+        "limits-newcomers-begin-with-everything",
+        "algorithms/limits/histories.py",
+        "least = min(0.0, float(against.min()), nobody)",
+        "least = 0.0",
+        _HISTORIES,
+    ),
+    Mutation(
+        "limits-newcomers-forget-nobody",
+        "algorithms/limits/histories.py",
+        "least = min(0.0, float(against.min()), nobody)",
+        "least = min(0.0, float(against.min()))",
+        _HISTORIES,
+    ),
+    Mutation(
+        "limits-retired-and-nothing-begins",
+        "algorithms/limits/histories.py",
+        "        if math.isfinite(against):\n",
+        "        if False:\n",
+        _HISTORIES,
+    ),
+    Mutation(
+        "limits-begun-with-everything",
+        "algorithms/limits/histories.py",
+        "self.there.copy(), min(against, 0.0))",
+        "self.there.copy(), 0.0)",
+        _HISTORIES,
+    ),
+    Mutation(
+        "verifier-limits-newcomers-begin-with-everything",
+        "verifier/rules/keeping.py",
+        "least = min(0.0, float(against.min()), nobody)",
+        "least = 0.0",
+        _HISTORIES,
+    ),
+    Mutation(
+        "verifier-limits-retired-and-nothing-begins",
+        "verifier/rules/keeping.py",
+        "        if math.isfinite(against):\n",
+        "        if False:\n",
+        _HISTORIES,
     ),
 )
 

@@ -77,6 +77,25 @@ def test_all_that_are_better_than_a_baseline_and_keep_the_limit(storage_url):
     assert_chained(again)
 
 
+def test_options_come_and_go_in_a_study_with_limits(storage_url):
+    study, machine = made(storage_url), Machine()
+    for _ in range(3):
+        study.tell_many({pull.id: machine(pull.arm % 3) for pull in study.ask(12)})
+    study.add(["late"], reason="a new one")
+    while not study.finished:
+        study.tell_many({pull.id: machine(pull.arm % 3) for pull in study.ask(20)})
+    study.retire("good", reason="sold out")
+    while not study.finished:
+        study.tell_many({pull.id: machine(pull.arm % 3) for pull in study.ask(20)})
+    answer = study.answer
+    assert answer.label == "poor"  # "late" is as slow as "slow"
+    found = sp.verify(json.loads(json.dumps(answer.certificate())), replay=True)
+    assert (found.label, found.replayed) == ("poor", True)
+    again = sp.load_study("limited", study.storage)  # worked out from the log
+    assert again.answer.to_dict() == answer.to_dict()
+    assert_chained(again)
+
+
 def test_a_study_under_way_says_where_it_stands(storage_url):
     study, machine = made(storage_url), Machine(6)
     while len(study.status()["survivors"]) == 3:

@@ -85,6 +85,10 @@ class Asked(ABC):
         """Why options cannot come and go while it is asked; empty where they can."""
         return ""
 
+    def refuses_retirement(self, label: str) -> str:
+        """Why this option cannot be retired; empty where it can."""
+        return ""
+
     @property
     def union(self) -> str:
         """Over what the error probability is shared, for the theorem."""

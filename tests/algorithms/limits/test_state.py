@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms.limits.capital import Capital, Surest
+from surepick.algorithms.limits.capital import Capital, Paid, Surest
 from surepick.algorithms.limits.marks import total
 from surepick.errors import InvalidInputError
 
@@ -252,7 +252,7 @@ def test_a_purse_follows_the_evidence_and_counts_the_smaller_side():
     share = np.log(np.array([0.25, 0.25]))
     rest = np.log(np.array([0.75, 0.75]))
 
-    class Paid:
+    class Bets:
         """Bets of a block that pay these."""
 
         def __init__(self, ahead=0.0, above=0.0, below=0.0):
@@ -270,10 +270,12 @@ def test_a_purse_follows_the_evidence_and_counts_the_smaller_side():
             return np.array([[0.0] * 2, [self.paid[2]] * 2])
 
     surest = Surest(1, 0, share, rest, np.zeros((1, 2)))
-    capital.settle([Paid(math.log(3.0)), Paid(above=math.log(5.0), below=math.log(2.0))], surest)
+    bets = [Bets(math.log(3.0)), Bets(above=math.log(5.0), below=math.log(2.0))]
+    capital.settle(Paid.of(capital.marks, bets, 0.0, loose=False), surest)
     smaller = 0.25 * 5.0 + 0.75 * 2.0  # "o0 breaks it" paid 5, "o1 keeps it" 2, "o1 is better" 3
     assert capital.purse()[0] == pytest.approx(math.log(smaller))
-    capital.settle([Paid(math.log(0.5)), Paid(below=math.log(2.0))], surest)
+    bets = [Bets(math.log(0.5)), Bets(below=math.log(2.0))]
+    capital.settle(Paid.of(capital.marks, bets, 0.0, loose=False), surest)
     other = (0.25 * 5.0 + 0.75 * 3.0) * (0.25 + 0.75 * 0.5)
     assert capital.purse()[0] == pytest.approx(math.log(min(smaller * (0.25 + 1.5), other)))
 

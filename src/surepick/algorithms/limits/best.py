@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.limits.capital import NOBODY, Capital, Surest
+from surepick.algorithms.limits.capital import NOBODY, Capital, Paid, Surest
 from surepick.algorithms.limits.decision import Decision, Ground, finite
+from surepick.algorithms.limits.histories import Histories
 from surepick.algorithms.limits.measured import Bets
 from surepick.algorithms.limits.plan import Goals, Seems, counts_of, seems, surest
 from surepick.algorithms.limits.question import Keeping
@@ -28,13 +29,28 @@ class BestThatKeeps(Decision):
         super().__init__(ground)
         K, config = ground.problem.n_arms, ground.config
         self.loose = config.epsilon > 0 or ground.asked.loose
-        epsilon = config.epsilon / ground.problem.unit
-        self.capital = Capital(K, ground.marks, epsilon, self.loose)
-        self.alive: BoolArray = np.ones(K, dtype=bool)
-        self.against: FloatArray = np.zeros(K)  # log capital, at the most
-        self.shown = False  # whether somebody was shown to keep the limits
+        self.histories = Histories(self._accounts, np.ones(K, dtype=bool))
         self.taken: int | None = None  # who is accepted, where that is enough
         self._seems: tuple[Seems, Surest] | None = None
+
+    def _accounts(self, there: BoolArray) -> Capital:
+        epsilon = self.ground.config.epsilon / self.ground.problem.unit
+        return Capital(self.ground.marks, epsilon, self.loose, there)
+
+    @property
+    def capital(self) -> Capital:
+        """All accounts of the youngest epoch, the only one unless options were retired."""
+        return self.histories.last.capital
+
+    @property
+    def alive(self) -> BoolArray:
+        """Who is not ruled out, and was not retired."""
+        return self.histories.there & ~reached(self.histories.against(), self.goals.racing)
+
+    @property
+    def shown(self) -> bool:
+        """Whether somebody was shown to keep the limits."""
+        return bool(reached(self.histories.against_nobody(), self.goals.racing))
 
     @property
     def goals(self) -> Goals:
@@ -45,14 +61,23 @@ class BestThatKeeps(Decision):
         return Goals(math.log(2.0 / delta), math.log(2.0 * K / delta))
 
     def save(self) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in ("alive", "against", "shown", "taken")}
-        return found | {"best": self.best, "capital": self.capital.save()}
+        return {"best": self.best, "taken": self.taken, "histories": self.histories.save()}
 
     def load(self, memory: dict[str, Any]) -> None:
-        for name in ("alive", "against", "shown", "taken", "best"):
-            setattr(self, name, memory[name])
-        self.capital.load(memory["capital"])
+        self.best, self.taken = memory["best"], memory["taken"]
+        self.histories.load(memory["histories"])
         self._seems = None
+
+    def turn(self, there: BoolArray) -> None:
+        """Other options than before, new ones behind the others: see ``histories``."""
+        goal, histories, known = self.goals.racing, self.histories, len(self.histories.there)
+        if len(there) > known:
+            histories.enter(len(there) - known, goal)
+        for option in np.flatnonzero(histories.there & ~there):
+            histories.leave(int(option), goal)
+        self._seems = None
+        if not there[self.best]:
+            self.best = int(np.flatnonzero(self.open if self.open.any() else there)[0])
 
     # -- bets ------------------------------------------------------------------------------
     def outlook(self) -> tuple[Seems, Surest]:
@@ -64,19 +89,16 @@ class BestThatKeeps(Decision):
         return self._seems
 
     def settle(self, measured: Sequence[Bets], number: int) -> dict[str, Any]:
-        _, bet_on = self.outlook()
-        self.capital.settle(measured, bet_on)
+        before, (_, bet_on) = self.alive, self.outlook()
+        paid = Paid.of(self.ground.marks, measured, self.capital.epsilon, self.loose)
+        self.histories.settle(paid, bet_on)
         rivals = [r for r in bet_on[:2] if r != NOBODY]
-        return {"rivals": rivals, "dropped": self._decide()}
+        return {"rivals": rivals, "dropped": self._decide(before)}
 
-    def _decide(self) -> list[dict[str, Any]]:
-        """Rule out, accept; who was ruled out, for the record."""
-        goals, logs = self.goals, self.capital.against()
-        lost = np.flatnonzero(self.alive & reached(logs, goals.racing))
-        self.against = np.where(self.alive, np.maximum(self.against, logs), self.against)
-        self.alive[lost] = False
-        if reached(self.capital.somebody_keeps(), goals.racing):
-            self.shown = True
+    def _decide(self, before: BoolArray) -> list[dict[str, Any]]:
+        """Rule out, accept; who of those who were in was ruled out, for the record."""
+        goals, logs = self.goals, self.histories.against()
+        lost = np.flatnonzero(before & ~self.alive)
         if self.loose and self.alive.any():
             spare = self.capital.accepted(self.alive, goals.accepting)
             fine = np.flatnonzero(reached(spare + goals.accepting, goals.accepting))
@@ -92,11 +114,14 @@ class BestThatKeeps(Decision):
             self.best = self.outlook()[1].first
 
     def missing(self, prices: FloatArray) -> FloatArray:
-        own = (self.capital, self.ground.measured[0], *self.outlook(), self.alive, self.goals)
+        last, goals = self.histories.last, self.goals
+        goals = goals._replace(racing=goals.racing - last.nobody)
+        own = (last.capital, self.ground.measured[0], *self.outlook(), self.alive, goals)
         return counts_of(*own, prices, self.loose)
 
     def on_limits(self) -> FloatArray:
-        return np.array([self.capital.all_keep(), self.capital.all_break()])
+        first = self.histories.epochs[0].capital  # which knows all blocks
+        return np.array([first.all_keep(), first.all_break()])
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -121,16 +146,16 @@ class BestThatKeeps(Decision):
         return Promise(config.delta, what, config.theorem)
 
     def progress(self) -> FloatArray:
-        share = np.clip(self.against / self.goals.racing, 0.0, 1.0)
+        share = np.clip(self.histories.against() / self.goals.racing, 0.0, 1.0)
         return np.where(self.alive, share, 1.0)
 
     def p_values(self) -> FloatArray:
-        return np.exp(-np.maximum(self.against, 0.0))
+        return np.exp(-np.maximum(self.histories.against(), 0.0))
 
     def doubts(self) -> FloatArray:
         """Of "this one is the best that keeps the limits", and of "nobody keeps them"."""
-        against = np.where(self.alive, self.against, np.inf)
-        nobody = np.inf if self.shown else self.capital.somebody_keeps()
+        against = np.where(self.alive, self.histories.against(), np.inf)
+        nobody = np.inf if self.shown else self.histories.now(self.goals.racing)[1]
         price = 2.0 if self.loose else 1.0
         p_value = price * np.exp(-np.maximum(np.minimum(against, nobody), 0.0))
         return np.clip(p_value, self.ground.config.delta, 1.0)

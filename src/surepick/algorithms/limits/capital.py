@@ -43,11 +43,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.limits.marks import START, Mark, Sides, total
+from surepick.algorithms.limits.marks import START, Mark, OnMarks, Sides, total
 from surepick.algorithms.limits.measured import Bets
 from surepick.arrays.types import BoolArray, FloatArray
 
@@ -66,17 +66,38 @@ class Surest(NamedTuple):
     by_limit: FloatArray  #: (L, K): shares of limits in the former
 
 
+class Paid(NamedTuple):
+    """Log payoffs of a block."""
+
+    marks: OnMarks
+    ahead: FloatArray  #: of "r is better than x", (x, r, J)
+    close: FloatArray | None  #: the same up to epsilon; None: nothing asks for it
+
+    @classmethod
+    def of(
+        cls, marks: Sequence[Mark], measured: Sequence[Bets], epsilon: float, loose: bool
+    ) -> Paid:
+        """By the bets on every number, that on the reward first."""
+        reward = measured[0]
+        close = reward.ahead(epsilon) if loose else None
+        return cls(OnMarks.of(marks, measured, loose), reward.ahead(), close)
+
+
 class Capital(Sides):
     """All accounts, as logs."""
 
     names: ClassVar[tuple[str, ...]] = (
-        *("ahead", "close", *Sides.names),
+        *("met", "ahead", "close", *Sides.names),
         *("led_keeps", "led_ahead", "alone", "somebody"),
     )
 
-    def __init__(self, K: int, marks: Sequence[Mark], epsilon: float, loose: bool) -> None:
+    def __init__(
+        self, marks: Sequence[Mark], epsilon: float, loose: bool, there: BoolArray
+    ) -> None:
+        K, L = len(there), len(marks)
         super().__init__(K, marks, loose)
-        L, self.epsilon = len(marks), epsilon
+        self.epsilon = epsilon
+        self.met: BoolArray = there.copy()  #: whom averages are over: who is there at its start
         self.ahead: FloatArray = np.tile(START, (K, K, 1))  # r better than x: (x, r, J)
         self.close: FloatArray = self.ahead.copy()  # r better than x less epsilon
         # the two sides of each factor of a purse, over the blocks in which r was x's rival
@@ -85,13 +106,24 @@ class Capital(Sides):
         self.alone: FloatArray = np.zeros(K)  # over those in which it had none
         self.somebody: FloatArray = np.zeros((K, L))
 
-    def settle(self, measured: Sequence[Bets], surest: Surest) -> None:
+    def grow(self, count: int) -> None:
+        """So many options more, behind all others."""
+        self.met = np.append(self.met, np.zeros(count, dtype=bool))
+        for name in ("ahead", "close"):
+            setattr(self, name, _longer(getattr(self, name), count, (0, 1), START))
+        for name in Sides.names:
+            setattr(self, name, _longer(getattr(self, name), count, (1,), START))
+        for name, axes in (("led_keeps", (0, 1)), ("led_ahead", (0, 1)), ("alone", (0,))):
+            setattr(self, name, _longer(getattr(self, name), count, axes, 0.0))
+        self.somebody = _longer(self.somebody, count, (0,), 0.0)
+
+    def settle(self, paid: Paid, surest: Surest) -> None:
         """Pay out a block."""
-        reward, ahead = measured[0], total(self.ahead)
-        self.ahead += reward.ahead()
-        if self.loose:
-            self.close += reward.ahead(self.epsilon)
-        kept, breaks = self.pay(measured)
+        ahead = total(self.ahead)
+        self.ahead += paid.ahead
+        if paid.close is not None:
+            self.close += paid.close
+        kept, breaks = self.pay(paid.marks)
         lead = total(self.ahead) - ahead
         broken = np.logaddexp.reduce(surest.by_limit + breaks, axis=0)
         first, second = surest.first, surest.second
@@ -108,14 +140,14 @@ class Capital(Sides):
     # -- what they come to -----------------------------------------------------------------
     def against(self) -> FloatArray:
         """log W of each option."""
-        L, K = self.keeps.shape[:2]
-        broken = np.logaddexp.reduce(self.all_break(), axis=0) + math.log(BROKEN / L)
+        broken = np.logaddexp.reduce(self.all_break(), axis=0)
+        broken += math.log(BROKEN / len(self.marks))
         purse = self.purse() + math.log(PURSE)
-        if K == 1:
-            return np.logaddexp(broken, purse)
         both = np.minimum(self.all_keep().min(axis=0), total(self.ahead))  # (x, r)
+        both[~(self.met[:, None] & self.met)] = -math.inf
         np.fill_diagonal(both, -math.inf)
-        average = np.logaddexp.reduce(both, axis=1) + math.log(AVERAGE / (K - 1))
+        rivals = max(int(self.met.sum()) - 1, 1)
+        average = np.logaddexp.reduce(both, axis=1) + math.log(AVERAGE / rivals)
         return np.logaddexp(broken, np.logaddexp(average, purse))
 
     def sides(self) -> tuple[FloatArray, FloatArray]:
@@ -133,8 +165,8 @@ class Capital(Sides):
 
     def somebody_keeps(self) -> float:
         """log S."""
-        average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)))
-        average += math.log((1.0 - LED) / len(self.somebody))
+        average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)[self.met]))
+        average += math.log((1.0 - LED) / int(self.met.sum()))
         purse = float(self.sure(self.somebody.T, True).min(axis=0).sum())
         return float(np.logaddexp(average, purse + math.log(LED)))
 
@@ -145,3 +177,11 @@ class Capital(Sides):
         np.fill_diagonal(close, math.inf)
         least = np.minimum(kept, np.where(alive, close, math.inf).min(axis=1))
         return np.where(alive, least - goal, -math.inf)
+
+
+def _longer(old: FloatArray, count: int, axes: tuple[int, ...], begin: Any) -> FloatArray:
+    """With so many more along these axes, which begin with this."""
+    new = np.empty([n + count * (axis in axes) for axis, n in enumerate(old.shape)])
+    new[...] = begin
+    new[tuple(slice(n) for n in old.shape)] = old
+    return new

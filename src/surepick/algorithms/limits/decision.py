@@ -20,6 +20,7 @@ from surepick.algorithms.limits.measured import Bets, Measured
 from surepick.algorithms.limits.question import Limited
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.promise import Promise
 
@@ -63,6 +64,10 @@ class Decision(ABC):
     @abstractmethod
     def missing(self, prices: FloatArray) -> FloatArray:
         """About how many pulls of each option are missing."""
+
+    def turn(self, there: BoolArray) -> None:
+        """Other options than before, new ones behind the others; only where that is not refused."""
+        raise InvalidInputError("options: they cannot come and go here")
 
     @abstractmethod
     def on_limits(self) -> FloatArray:

@@ -40,6 +40,30 @@ class Mark(NamedTuple):
         return np.where(self.certain & (self.itself == kept), math.inf, logs)
 
 
+class OnMarks(NamedTuple):
+    """Log payoffs of a block, (L, K, J) each."""
+
+    keeps: FloatArray
+    breaks: FloatArray
+    within: FloatArray  #: keeps, up to the tolerance; as ``keeps`` where nothing asks for it
+
+    @classmethod
+    def of(cls, marks: Sequence[Mark], measured: Sequence[Bets], loose: bool) -> OnMarks:
+        """By the bets on every number, that on the reward first."""
+        rows = list[tuple[FloatArray, FloatArray, FloatArray]]()
+        for mark in marks:
+            bets = measured[mark.column]
+            above = bets.above(mark.reference, mark.mark)
+            below = bets.below(mark.reference, mark.mark)
+            keeps, breaks = (above, below) if mark.up else (below, above)
+            within = keeps
+            if loose:
+                wider = mark.mark + (-mark.tolerance if mark.up else mark.tolerance)
+                within = (bets.above if mark.up else bets.below)(mark.reference, wider)
+            rows.append((keeps, breaks, within))
+        return cls(*(np.array(column) for column in zip(*rows)))
+
+
 class Sides:
     """Accounts on both sides of marks, as logs; (L, K, J) each."""
 
@@ -61,19 +85,13 @@ class Sides:
         for name, value in zip(self.names, memory, strict=True):
             setattr(self, name, value)
 
-    def pay(self, measured: Sequence[Bets]) -> tuple[FloatArray, FloatArray]:
+    def pay(self, paid: OnMarks) -> tuple[FloatArray, FloatArray]:
         """Pay out a block; what G and B paid in it, (L, K) each, as logs."""
         keeps, breaks = total(self.keeps), total(self.breaks)
-        for number, mark in enumerate(self.marks):
-            bets = measured[mark.column]
-            above = bets.above(mark.reference, mark.mark)
-            below = bets.below(mark.reference, mark.mark)
-            self.keeps[number] += above if mark.up else below
-            self.breaks[number] += below if mark.up else above
-            if self.loose:
-                wider = mark.mark + (-mark.tolerance if mark.up else mark.tolerance)
-                bet = bets.above if mark.up else bets.below
-                self.within[number] += bet(mark.reference, wider)
+        self.keeps += paid.keeps
+        self.breaks += paid.breaks
+        if self.loose:
+            self.within += paid.within
         return total(self.keeps) - keeps, total(self.breaks) - breaks
 
     def all_keep(self) -> FloatArray:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from surepick.algorithms.limits.marks import Mark, Sides
+from surepick.algorithms.limits.marks import Mark, OnMarks, Sides
 from surepick.algorithms.limits.measured import Bets
 from surepick.arrays.types import FloatArray
 
@@ -29,7 +29,7 @@ class Purses(Sides):
 
     def settle(self, measured: Sequence[Bets], shares: FloatArray) -> None:
         """Pay out a block; ``shares`` are logs, (1 + L, K)."""
-        _, broken = self.pay(measured)
+        _, broken = self.pay(OnMarks.of(self.marks, measured, self.loose))
         self.purse += np.logaddexp.reduce(shares + broken, axis=0)
 
     def sides(self) -> FloatArray:

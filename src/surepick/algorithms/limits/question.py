@@ -160,7 +160,18 @@ class Keeping(Limited, Best):
 
     @property
     def refuses_options(self) -> str:
-        return "options are to keep limits, and cannot come and go for now"
+        if self.loose:
+            return (
+                "a limit has a tolerance, and the accounts for that know no options that come or "
+                "go; leave tolerances out"
+            )
+        return ""
+
+    def refuses_retirement(self, label: str) -> str:
+        for limit in self.limits:
+            if limit.than == label:
+                return f"others are compared with it ({limit.text}), so it has to stay"
+        return ""
 
     def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
         if epsilon is None:

@@ -41,11 +41,15 @@ _PARTS = 2.0**20  # of a pull, to which it is rounded what an arm is due
 class KeepingState(State):
     """What is known of each option, by every number."""
 
-    saved: ClassVar[tuple[str, ...]] = ("blocks", "samples", "kept")
+    saved: ClassVar[tuple[str, ...]] = ("blocks", "samples", "kept", "retired", "came")
     minds_costs = True
     waits = True
+    at_rest = True  # every batch is a block
 
     def __init__(self, config: BlockSettings, problem: Problem) -> None:
+        self._begin(config, problem)
+
+    def _begin(self, config: BlockSettings, problem: Problem) -> None:
         assert isinstance(config.asked, Limited)
         self.config, self.problem, self.asked = config, problem, config.asked
         K = problem.n_arms
@@ -70,6 +74,7 @@ class KeepingState(State):
         self.kept: FloatArray = np.zeros((2, len(self.marks), K))  # of keeping, breaking: the most
         self.blocks: list[dict[str, Any]] = []
         self.samples = 0
+        self.came = False  # whether options came on the way
         self._spreads: FloatArray | None = None
         self._told: dict[str, Any] = {}
 
@@ -96,6 +101,25 @@ class KeepingState(State):
         for one, own in zip(self.intervals, memory["intervals"], strict=True):
             one.load(own)
 
+    # -- options that come and go ----------------------------------------------------------
+    def turn(self, problem: Problem, retired: BoolArray) -> None:
+        """Other options than before: see :mod:`surepick.algorithms.limits.histories`."""
+        memory, count = self.save(), problem.n_arms - self.problem.n_arms
+        memory["numbers"] = [
+            [np.append(column, np.zeros(count, dtype=column.dtype)) for column in one]
+            for one in memory["numbers"]
+        ]
+        none = np.zeros((2, len(self.marks), count))
+        memory["kept"] = np.concatenate([memory["kept"], none], axis=2)
+        self._begin(self.config, problem)
+        if count:  # intervals of all begin anew: their sums have a column for each option
+            memory["intervals"] = [one.save() for one in self.intervals]
+        self.load(memory)
+        self.retired, self.came = retired, self.came or count > 0
+        self.decision.turn(~retired)
+        if self._bets:
+            self.decision.look()
+
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
         weights, size = self._planned()
@@ -111,9 +135,11 @@ class KeepingState(State):
 
     def _planned(self) -> tuple[FloatArray, int]:
         """Shares of the next block, and how many pulls it has."""
-        K, config = self.problem.n_arms, self.config
+        config = self.config
         if not self._bets:
-            return np.full(K, 1.0 / K), max(math.ceil(FEWEST_PULLS * K), config.min_batch)
+            first = self._first()
+            n = max(math.ceil(FEWEST_PULLS * first.sum()), config.min_batch)
+            return first / first.sum(), n
         weights, missing = self._missing()
         width = np.count_nonzero(weights)
         return weights, block_size(config, self.samples, 0, missing, FEWEST_PULLS * width)
@@ -122,7 +148,8 @@ class KeepingState(State):
         """Shares of what comes next, and about how many pulls are missing."""
         K = self.problem.n_arms
         if not self._bets:
-            return np.full(K, 1.0 / K), math.inf
+            first = self._first() | (self.decision.compared() & bool(self.blocks))
+            return first / first.sum(), math.inf
         counts = self.decision.missing(price_each(self.problem, prices(self.problem)))
         missing = float(counts.sum())
         if not missing:
@@ -202,10 +229,17 @@ class KeepingState(State):
     def _bets(self) -> bool:
         """Whether the next block is bet on: something is known of everybody.
 
-        The first block of a run measures everybody; what was measured before it may not.
+        The first block of a run measures everybody; what was measured before it may not, and
+        nothing is known of options that come later.
         """
-        past = any("past" in block for block in self.blocks)
-        return bool(self.blocks) and not (past and (self.reward.totals.counts == 0).any())
+        before = self.came or any("past" in block for block in self.blocks)
+        unknown = (self.reward.totals.counts == 0) & ~self.retired
+        return bool(self.blocks) and not (before and unknown.any())
+
+    def _first(self) -> BoolArray:
+        """Whom to measure without bets: everybody, or those who came since."""
+        unknown = (self.reward.totals.counts == 0) & ~self.retired
+        return unknown if self.came and self.blocks else ~self.retired
 
     # -- where it stands -------------------------------------------------------------------
     @property

@@ -298,6 +298,8 @@ class PooledPeleg(Algorithm):
         """Only where the best is asked for, among options that are measured themselves."""
         if self.asked.refuses_options:
             return self.asked.refuses_options
+        if self.keep is not None and self.epsilon > 0:
+            return "options are to keep limits and may be close to the best; leave epsilon out"
         if self.items is not None:
             return "all options are measured on the same items; leave items out"
         if problem.transductive:

@@ -12,8 +12,16 @@ with b, g, e what bets on "x breaks a limit", "r keeps it" and "r is better" pay
 the blocks in which r was x's rival; f and r follow from what was known before. Against "nobody
 keeps them": S = 0.2 mean of min G_k + 0.8 Π_k (min G_k over the blocks k led).
 Whoever has W ≥ 1/δ is out; the last one is the answer if S ≥ 1/δ; if all are out, nobody keeps
-them. With tolerances or epsilon both take 2/δ, and an option is accepted with 2K/δ on "it keeps
-all limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
+them.
+
+Options may come and go, unless a limit has a tolerance. What is true may then change when they do,
+so there are epochs, each with all of this capital from its beginning on, and with averages over who
+was there then. One begins whenever somebody is retired who was not out, with what was held against
+that one. A newcomer joins the last epoch, with the least that is held against anyone who is left,
+or against "nobody keeps them". Who is out is so in every epoch, and S ≥ 1/δ holds in each.
+
+With tolerances or epsilon W and S take 2/δ, and an option is accepted with 2K/δ on "it keeps all
+limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
 """
 
 from __future__ import annotations
@@ -30,6 +38,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide
 from surepick.verifier.noise import Noise, read_noise
+from surepick.verifier.options import at_first, turns_of
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News
 from surepick.verifier.rules.pooled import Market
@@ -82,9 +91,11 @@ def verify(check: Check) -> Found:
     limits = limits_of(check)
     check_asked(check, limits)
     book = _Book(check, limits)
-    blocks = blocks_of(check)
+    blocks, told = blocks_of(check), 0
     for number, (record, batches) in enumerate(blocks):
         check.demand(len(batches) == 1, f"block {number} is not one batch")
+        book.turn(told)
+        told += record["batches"]
         if number >= len(blocks) - check.waited:
             none = not record["rivals"] and not record["dropped"]
             check.demand(book.over and none, "bets were made after the decision")
@@ -92,6 +103,7 @@ def verify(check: Check) -> Found:
         over = book.over
         check.demand(not over, f"block {number} comes after the question was answered")
         book.settle(record, batches[0], f"block {number}")
+    book.turn(told)
     check.risk = check.delta
     left = np.flatnonzero(book.alive).tolist()
     return Found(left, book.somebody, book.accepted, limits)
@@ -183,6 +195,7 @@ def _limit(check: Check, text: str) -> Limit:
         if margin is not None and (size := _number(margin[3])) is not None:
             label, value = margin[1], size if margin[2] == "+" else -size
         labels = [check.label(i) for i in range(len(check.candidates))]
+        labels = labels[: at_first(check)]
         check.demand(labels.count(label) == 1, f"no option is called {label!r:.80}")
         reference = labels.index(label)
     near = 0.0 if tolerance is None else _number(tolerance)
@@ -288,7 +301,8 @@ class Record:
         self.kinds = [by_column[name] for name in self.columns]
         self.numbers = [_Number(self._variant(name), True) for name in self.columns]
         self.loose = check.epsilon > 0 or any(one.tolerance for one in limits)
-        self.start = np.log(_ACCOUNTS)
+        self.start, self.came = np.log(_ACCOUNTS), False
+        self.there = np.arange(K) < at_first(check)  # who was added, and not retired
         self.keeps, self.breaks, self.within = (np.tile(self.start, (L, K, 1)) for _ in range(3))
         singly = [self.reward.check.kind, *self.kinds]
         self.parts = "single" if any(kind.singly for kind in singly) else "none"
@@ -346,11 +360,11 @@ class Record:
             known.add(block)
 
     def bets(self) -> bool:
-        """Nothing is bet on the first block, nor while the past says nothing of an option."""
+        """Nothing is bet on the first block, nor while nothing is known of an option."""
         known = self.reward.past
-        if known is None or not self.check.past:
+        if known is None or not (self.check.past or self.came):
             return known is not None
-        return bool(np.isin(np.arange(self.K), known.arms).all())
+        return bool(np.isin(np.flatnonzero(self.there), known.arms).all())
 
     def _check_dealt(self, block: Block, where: str) -> None:
         """Parts must follow from counts alone, whichever number needs them."""
@@ -381,23 +395,31 @@ class Record:
             found.append((apart / np.sqrt(single), doubt / single, surely))
         return Seen(*map(np.array, zip(*found)))
 
-    def pay_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pay out a block; what it paid on limits being kept, and broken, as logs, (L, K)."""
-        everyone = np.arange(self.K)
-        keeps, breaks = log_sum(self.keeps), log_sum(self.breaks)
-        for number, limit in enumerate(self.limits):
+    def limits_paid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log of what a block pays on limits being kept, broken, and kept up to tolerances."""
+        found, everyone = [], np.arange(self.K)
+        for limit in self.limits:
             known = self.numbers[self.columns.index(limit.column)]
             unit = known.check.noise
             one = np.array([self.K if limit.reference is None else limit.reference])
             mark, near = limit.mark / unit, limit.tolerance / unit
             above = known.paid(one, everyone, -mark)[0]
             below = known.paid(everyone, one, mark)[:, 0]
-            self.keeps[number] += above if limit.up else below
-            self.breaks[number] += below if limit.up else above
+            keeps, breaks = (above, below) if limit.up else (below, above)
+            within = keeps
             if self.loose and limit.up:
-                self.within[number] += known.paid(one, everyone, near - mark)[0]
+                within = known.paid(one, everyone, near - mark)[0]
             elif self.loose:
-                self.within[number] += known.paid(everyone, one, near + mark)[:, 0]
+                within = known.paid(everyone, one, near + mark)[:, 0]
+            found.append((keeps, breaks, within))
+        keeps, breaks, within = map(np.array, zip(*found))
+        return keeps, breaks, within
+
+    def pay_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pay out a block; what it paid on limits being kept, and broken, as logs, (L, K)."""
+        keeps, breaks = log_sum(self.keeps), log_sum(self.breaks)
+        for held, paid in zip((self.keeps, self.breaks, self.within), self.limits_paid()):
+            held += paid
         return log_sum(self.keeps) - keeps, log_sum(self.breaks) - breaks
 
     def certain(self, logs: np.ndarray, kept: bool) -> np.ndarray:
@@ -409,19 +431,87 @@ class Record:
         return found
 
 
+class _Epoch:
+    """All capital since some time, as logs; in arrays that have room for all options ever."""
+
+    def __init__(self, start: np.ndarray, L: int, there: np.ndarray, begun: float) -> None:
+        K = len(there)
+        self.member, self.met = there.copy(), there.copy()
+        self.begun, self.nobody = np.full(K, begun), begun
+        self.most, self.most_nobody = self.begun.copy(), begun
+        self.ahead, self.close = (np.tile(start, (K, K, 1)) for _ in range(2))
+        self.keeps, self.breaks, self.within = (np.tile(start, (L, K, 1)) for _ in range(3))
+        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
+        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
+
+
+class _Paid(NamedTuple):
+    """What a block paid, as logs; nothing for options that have not come."""
+
+    ahead: np.ndarray
+    close: np.ndarray | None
+    limits: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 class _Book(Record):
-    """All capital, as logs."""
+    """Capital against every option, and against nobody keeping the limits."""
 
     def __init__(self, check: Check, limits: list[Limit]) -> None:
         super().__init__(check, limits)
-        K, L = self.K, len(limits)
         self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
-        self.accepting = math.log(2.0 * K / check.delta)
-        self.ahead, self.close = (np.tile(self.start, (K, K, 1)) for _ in range(2))
-        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
-        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
-        self.alive, self.somebody = np.ones(K, dtype=bool), False
+        self.accepting = math.log(2.0 * self.K / check.delta)
+        self.epochs = [_Epoch(self.start, len(limits), self.there, 0.0)]
+        self.alive, self.somebody = self.there.copy(), False
         self.accepted: list[int] = []
+        self.turns = turns_of(check)
+        check.demand(not self.turns or not self.loose, "options come and go, and limits are loose")
+
+    def turn(self, told: int) -> None:
+        """Let options come and go that did so after so many batches."""
+        while self.turns and self.turns[0].batch == told:
+            turn = self.turns.pop(0)
+            if turn.added:
+                self._enter(turn.arms)
+            else:
+                self._leave(turn.arms[0])
+        self.check.demand(not self.turns or self.turns[0].batch > told, "options change too early")
+
+    def _now(self) -> tuple[np.ndarray, float]:
+        """What is held against each option, and nobody, where that is not refuted."""
+        found, nobody = np.full(self.K, math.inf), math.inf
+        for epoch in self.epochs:
+            left = epoch.member & self.there & (epoch.most < self.racing)
+            found[left] = np.minimum(found, epoch.begun + self._against(epoch))[left]
+            if epoch.most_nobody < self.racing:
+                nobody = min(nobody, epoch.nobody + self._nobody(epoch))
+        return found, nobody
+
+    def _enter(self, arms: list[int]) -> None:
+        against, nobody = self._now()
+        least = min(0.0, float(against.min()), nobody)
+        self.epochs[-1].member[arms] = True
+        for epoch in self.epochs:
+            epoch.begun[arms], epoch.most[arms] = least, least
+        self.there[arms], self.came = True, True
+        self._look()
+
+    def _leave(self, arm: int) -> None:
+        against = float(self._now()[0][arm])
+        self.there[arm] = False
+        if math.isfinite(against):
+            began = _Epoch(self.start, len(self.limits), self.there, min(against, 0.0))
+            self.epochs.append(began)
+        self._look()
+
+    def _look(self) -> None:
+        """Who is in, and whether somebody was shown to keep the limits."""
+        self.alive = self.there & (self._least() < self.racing)
+        self.somebody = all(one.most_nobody >= self.racing - _CLOSE for one in self.epochs)
+
+    def _least(self) -> np.ndarray:
+        """The most that was ever held against each option, in the epoch where that is least."""
+        found = [np.where(one.member, one.most, math.inf) for one in self.epochs]
+        return np.min(found, axis=0)
 
     @property
     def over(self) -> bool:
@@ -484,44 +574,76 @@ class _Book(Record):
         on_rival: np.ndarray,
         of_limits: np.ndarray,
     ) -> None:
-        everyone, ahead = np.arange(self.K), log_sum(self.ahead)
-        self.ahead = self.ahead + self.reward.paid(everyone, everyone, 0.0)
+        everyone = np.arange(self.K)
+        came = np.arange(self.K) < max(np.flatnonzero(self.there)) + 1
+        both, each = (came[:, None] & came)[..., None], came[None, :, None]
+        close = None
         if self.loose:
-            near = self.check.epsilon / self.check.noise
-            self.close = self.close + self.reward.paid(everyone, everyone, near)
-        more_keeps, more_breaks = self.pay_limits()
-        more_ahead = log_sum(self.ahead) - ahead
+            close = self.reward.paid(everyone, everyone, self.check.epsilon / self.check.noise)
+        ahead = np.where(both, self.reward.paid(everyone, everyone, 0.0), 0.0)
+        keeps, breaks, within = (np.where(each, own, 0.0) for own in self.limits_paid())
+        paid = _Paid(ahead, close, (keeps, breaks, within))
+        for epoch in self.epochs:
+            self._pay_one(epoch, paid, first, second, on_limits, on_rival, of_limits)
+            epoch.most = np.maximum(epoch.most, epoch.begun + self._against(epoch))
+            epoch.most_nobody = max(epoch.most_nobody, epoch.nobody + self._nobody(epoch))
+
+    def _pay_one(
+        self,
+        epoch: _Epoch,
+        paid: _Paid,
+        first: int,
+        second: int,
+        on_limits: np.ndarray,
+        on_rival: np.ndarray,
+        of_limits: np.ndarray,
+    ) -> None:
+        held = epoch.keeps, epoch.breaks, epoch.ahead
+        keeps, breaks, ahead = (log_sum(own) for own in held)
+        for own, more in zip((epoch.keeps, epoch.breaks, epoch.within), paid.limits):
+            own += more
+        epoch.ahead += paid.ahead
+        if paid.close is not None:
+            epoch.close += paid.close
+        more_keeps, more_breaks = log_sum(epoch.keeps) - keeps, log_sum(epoch.breaks) - breaks
+        more_ahead = log_sum(epoch.ahead) - ahead
         broken = np.logaddexp.reduce(of_limits + more_breaks, axis=0)
-        for x in range(self.K):
+        for x in np.flatnonzero(self.there).tolist():
             r = second if x == first else first
             if r < 0:
-                self.alone[x] += broken[x]
+                epoch.alone[x] += broken[x]
                 continue
             own, rest = on_limits[x] + broken[x], on_rival[x]
-            self.led_keeps[:, x, r] += np.logaddexp(own, rest + more_keeps[:, r])
-            self.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
-        self.led_somebody[:, first] += more_keeps[:, first]
+            epoch.led_keeps[:, x, r] += np.logaddexp(own, rest + more_keeps[:, r])
+            epoch.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
+        epoch.led_somebody[:, first] += more_keeps[:, first]
 
-    def _against(self) -> np.ndarray:
-        L, K = len(self.limits), self.K
+    def _against(self, epoch: _Epoch) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            broken = np.logaddexp.reduce(self.certain(log_sum(self.breaks), False), axis=0)
-            found = broken + math.log(_BROKEN / L)
-            led = self.certain(self.led_keeps, True).min(axis=0)
-            purse = np.minimum(led, self.led_ahead).sum(axis=1) + self.alone
+            broken = np.logaddexp.reduce(self.certain(log_sum(epoch.breaks), False), axis=0)
+            found = broken + math.log(_BROKEN / len(self.limits))
+            led = self.certain(epoch.led_keeps, True).min(axis=0)
+            purse = np.minimum(led, epoch.led_ahead).sum(axis=1) + epoch.alone
             found = np.logaddexp(found, purse + math.log(_PURSE))
-            if K == 1:
+            rivals = int(epoch.met.sum()) - 1
+            if rivals < 1:
                 return found
-            both = np.minimum(self._keep(), log_sum(self.ahead))
-            both[np.arange(K), np.arange(K)] = -math.inf
-            mean = np.logaddexp.reduce(both, axis=1) + math.log(_AVERAGE / (K - 1))
-            return np.logaddexp(found, mean)
+            both = np.minimum(self._keep(epoch), log_sum(epoch.ahead))
+            none = ~(epoch.met[:, None] & epoch.met) | np.eye(self.K, dtype=bool)
+            mean = np.logaddexp.reduce(np.where(none, -math.inf, both), axis=1)
+            return np.logaddexp(found, mean + math.log(_AVERAGE / rivals))
 
-    def _keep(self) -> np.ndarray:
-        return self.certain(log_sum(self.keeps), True).min(axis=0)
+    def _keep(self, epoch: _Epoch) -> np.ndarray:
+        return self.certain(log_sum(epoch.keeps), True).min(axis=0)
+
+    def _nobody(self, epoch: _Epoch) -> float:
+        average = float(np.logaddexp.reduce(self._keep(epoch)[epoch.met]))
+        average += math.log((1 - _LED) / int(epoch.met.sum()))
+        purse = float(self.certain(epoch.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
+        return float(np.logaddexp(average, purse))
 
     def _decide(self, dropped: Any, where: str) -> None:
-        check, logs = self.check, np.minimum(self._against(), 1e300)
+        check, logs = self.check, np.minimum(self._least(), 1e300)
         named, recorded = check.columns(dropped, "candidate", "log_capital")
         alive = set(np.flatnonzero(self.alive).tolist())
         fine = set(named.tolist()) <= alive and len(set(named.tolist())) == len(named)
@@ -537,13 +659,10 @@ class _Book(Record):
         )
         self.alive[named] = False
         check.checked += len(named)
-        average = float(np.logaddexp.reduce(self._keep())) + math.log((1 - _LED) / self.K)
-        purse = float(self.certain(self.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
-        if np.logaddexp(average, purse) >= self.racing - _CLOSE:
-            self.somebody = True
+        self.somebody = all(one.most_nobody >= self.racing - _CLOSE for one in self.epochs)
         if self.loose:
-            kept = self.certain(log_sum(self.within), True).min(axis=0)
-            close = log_sum(self.close).T.copy()
+            kept = self.certain(log_sum(self.epochs[0].within), True).min(axis=0)
+            close = log_sum(self.epochs[0].close).T.copy()
             np.fill_diagonal(close, math.inf)
             left = np.flatnonzero(self.alive)
             least = np.minimum(kept, close[:, left].min(axis=1, initial=math.inf))
