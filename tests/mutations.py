@@ -30,6 +30,8 @@ _FORGERIES = "verifier/test_forgeries.py"
 _HINDSIGHT = "verifier/test_hindsight.py"
 _LIMITS = "algorithms/limits/test_state.py"
 _KEEPING = "verifier/test_keeping.py"
+_HISTORIES = "algorithms/limits/test_histories.py"
+_CLAIMS, _COMPARED = "algorithms/limits/test_claims.py", "verifier/test_keeping_compared.py"
 _PAST = "algorithms/limits/test_past.py"
 
 
@@ -2106,9 +2108,9 @@ MUTATIONS = (
     ),
     Mutation(
         "limits-tolerance-the-wrong-way",
-        "algorithms/limits/capital.py",
-        "wider = mark.mark + (-mark.tolerance if up else mark.tolerance)",
-        "wider = mark.mark + (mark.tolerance if up else -mark.tolerance)",
+        "algorithms/limits/marks.py",
+        "wider = mark.mark + (-mark.tolerance if mark.up else mark.tolerance)",
+        "wider = mark.mark + (mark.tolerance if mark.up else -mark.tolerance)",
         _LIMITS,
     ),
     Mutation(
@@ -2120,14 +2122,14 @@ MUTATIONS = (
     ),
     Mutation(
         "limits-one-left-is-enough",
-        "algorithms/limits/state.py",
+        "algorithms/limits/best.py",
         "self.taken is not None or (left == 1 and self.shown)",
         "self.taken is not None or left == 1",
         f"{_LIMITS} {_KEEPING}",
     ),
     Mutation(
         "limits-race-and-accept-with-all-of-delta",
-        "algorithms/limits/state.py",
+        "algorithms/limits/best.py",
         "return Goals(math.log(2.0 / delta), math.log(2.0 * K / delta))",
         "return Goals(math.log(1.0 / delta), math.log(1.0 * K / delta))",
         _LIMITS,
@@ -2135,16 +2137,16 @@ MUTATIONS = (
     Mutation(
         "limits-hindsight",
         "algorithms/limits/state.py",
-        "            _, bet_on = self._outlook()\n",
-        "            for known, own in zip((self.reward, *self.numbers), rows):\n"
+        "            bets = [known.bets(own) for known, own in zip(self.measured, rows)]\n",
+        "            for known, own in zip(self.measured, rows):\n"
         "                known.add(own)\n"
-        "            _, bet_on = self._outlook()\n",
+        "            bets = [known.bets(own) for known, own in zip(self.measured, rows)]\n",
         f"{_LIMITS} {_KEEPING}",
     ),
     Mutation(
         "limits-past-bets-before-all-are-known",
         "algorithms/limits/state.py",
-        "return bool(self.blocks) and not (past and (self.reward.totals.counts == 0).any())",
+        "return bool(self.blocks) and not (before and unknown.any())",
         "return bool(self.blocks)",
         _PAST,
     ),
@@ -2165,8 +2167,8 @@ MUTATIONS = (
     Mutation(
         "verifier-limits-larger-side",
         "verifier/rules/keeping.py",
-        "purse = np.minimum(led, self.led_ahead).sum(axis=1) + self.alone",
-        "purse = np.maximum(led, self.led_ahead).sum(axis=1) + self.alone",
+        "purse = np.minimum(led, epoch.led_ahead).sum(axis=1) + epoch.alone",
+        "purse = np.maximum(led, epoch.led_ahead).sum(axis=1) + epoch.alone",
         _KEEPING,
     ),
     Mutation(
@@ -2217,6 +2219,97 @@ MUTATIONS = (
         "odds = np.minimum(least[rivals], ahead) + least",
         "odds = np.minimum(least[rivals], ahead)",
         _KEEPING,
+    ),
+    Mutation(
+        "limits-claims-one-kept-is-enough",
+        "algorithms/limits/purses.py",
+        "better = (self.all_within() if self.loose else self.all_keep()).min(axis=0)",
+        "better = (self.all_within() if self.loose else self.all_keep()).max(axis=0)",
+        _CLAIMS,
+    ),
+    Mutation(
+        "limits-claims-all-of-the-purse",
+        "algorithms/limits/purses.py",
+        "self.purse += np.logaddexp.reduce(shares + broken, axis=0)",
+        "self.purse += np.logaddexp.reduce(broken, axis=0)",
+        _CLAIMS,
+    ),
+    Mutation(
+        "limits-claims-for-more-than-there-is",
+        "algorithms/limits/claims.py",
+        "enough = reached(top[order], np.log(n / (k * self.ground.config.delta)))",
+        "enough = reached(top[order], np.log(1 / (k * self.ground.config.delta)))",
+        _CLAIMS,
+    ),
+    Mutation(
+        "limits-claims-steps-forget-what-was-claimed",
+        "algorithms/pooled/questions/steps.py",
+        "each = np.where(claimed < 0, open_, all_of_it - lack[claimed, here])",
+        "each = np.where(claimed < 0, open_, 0.0)",
+        _CLAIMS,
+    ),
+    Mutation(
+        "verifier-limits-claims-larger-side",
+        "verifier/rules/keeping_compared.py",
+        "better = np.minimum(lead[0], self.certain(log_sum(own), True).min(axis=0))",
+        "better = np.maximum(lead[0], self.certain(log_sum(own), True).min(axis=0))",
+        _COMPARED,
+    ),
+    Mutation(
+        "verifier-limits-claims-with-too-little",
+        "verifier/rules/keeping_compared.py",
+        "found >= needed - _CLOSE",
+        "True",
+        _COMPARED,
+    ),
+    Mutation(
+        "verifier-limits-claims-after-the-answer",
+        "verifier/rules/keeping_compared.py",
+        'check.demand(not book.over, f"block {number} comes',
+        'check.demand(True, f"block {number} comes',
+        _COMPARED,
+    ),
+    Mutation(
+        "limits-newcomers-begin-with-everything",
+        "algorithms/limits/histories.py",
+        "least = min(0.0, float(against.min()), nobody)",
+        "least = 0.0",
+        _HISTORIES,
+    ),
+    Mutation(
+        "limits-newcomers-forget-nobody",
+        "algorithms/limits/histories.py",
+        "least = min(0.0, float(against.min()), nobody)",
+        "least = min(0.0, float(against.min()))",
+        _HISTORIES,
+    ),
+    Mutation(
+        "limits-retired-and-nothing-begins",
+        "algorithms/limits/histories.py",
+        "        if math.isfinite(against):\n",
+        "        if False:\n",
+        _HISTORIES,
+    ),
+    Mutation(
+        "limits-begun-with-everything",
+        "algorithms/limits/histories.py",
+        "self.there.copy(), min(against, 0.0))",
+        "self.there.copy(), 0.0)",
+        _HISTORIES,
+    ),
+    Mutation(
+        "verifier-limits-newcomers-begin-with-everything",
+        "verifier/rules/keeping.py",
+        "least = min(0.0, float(against.min()), nobody)",
+        "least = 0.0",
+        _HISTORIES,
+    ),
+    Mutation(
+        "verifier-limits-retired-and-nothing-begins",
+        "verifier/rules/keeping.py",
+        "        if math.isfinite(against):\n",
+        "        if False:\n",
+        _HISTORIES,
     ),
 )
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.client.replies import answer_of
 from surepick.errors import InvalidInputError, SurepickError, TellConflictError
 from surepick.study import StudySpec, chain
 
@@ -56,6 +57,40 @@ def test_the_best_that_keeps_the_limit(storage_url):
     assert standing["latency <= 50: mean"][1] == pytest.approx(30, abs=5)
     found = sp.verify(answer.certificate(), replay=True)
     assert (found.label, found.replayed) == ("good", True)
+    again = sp.load_study("limited", study.storage)  # worked out from the log
+    assert again.answer.to_dict() == answer.to_dict()
+    assert_chained(again)
+
+
+def test_all_that_are_better_than_a_baseline_and_keep_the_limit(storage_url):
+    study = made(storage_url, baseline="poor")
+    finish(study, Machine())
+    answer, status = study.answer, study.status()
+    assert (answer.better, answer.ruled_out, answer.worse) == (("good",), ("slow",), ())
+    sent = answer_of(json.loads(json.dumps(answer.to_dict())), {})  # by the service
+    assert (sent.verdicts(), sent.ruled_out) == (answer.verdicts(), ("slow",))
+    assert status["standing"]["columns"]["state"] == ["ruled_out", "better", "baseline"]
+    found = sp.verify(json.loads(json.dumps(answer.certificate())), replay=True)
+    assert (found.guarantee, found.replayed) == ("claims", True)
+    again = sp.load_study("limited", study.storage)  # worked out from the log
+    assert again.answer.to_dict() == answer.to_dict()
+    assert_chained(again)
+
+
+def test_options_come_and_go_in_a_study_with_limits(storage_url):
+    study, machine = made(storage_url), Machine()
+    for _ in range(3):
+        study.tell_many({pull.id: machine(pull.arm % 3) for pull in study.ask(12)})
+    study.add(["late"], reason="a new one")
+    while not study.finished:
+        study.tell_many({pull.id: machine(pull.arm % 3) for pull in study.ask(20)})
+    study.retire("good", reason="sold out")
+    while not study.finished:
+        study.tell_many({pull.id: machine(pull.arm % 3) for pull in study.ask(20)})
+    answer = study.answer
+    assert answer.label == "poor"  # "late" is as slow as "slow"
+    found = sp.verify(json.loads(json.dumps(answer.certificate())), replay=True)
+    assert (found.label, found.replayed) == ("poor", True)
     again = sp.load_study("limited", study.storage)  # worked out from the log
     assert again.answer.to_dict() == answer.to_dict()
     assert_chained(again)

@@ -99,6 +99,8 @@ RULES = {
         lambda: as_json(keeping("symmetric", "symmetric", ["cost <= a + 0.3"])),
         lambda: as_json(keeping(keep=["cost <= 0.3 ± 0.2", "cost >= 0.05"], epsilon=0.1)),
         lambda: as_json(keeping(keep=["cost <= 0.05"])),
+        lambda: as_json(keeping(baseline=0, keep=["cost <= a + 0.3", "cost <= 0.4 ± 0.05"])),
+        lambda: as_json(keeping(threshold=0.4, claims="fdr")),
     ],
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],

@@ -135,11 +135,11 @@ def judged(cycle=False, living=False, **asked):
     return run
 
 
-def keeping(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), epsilon=0.0):
-    """A run that looks for the best of those that keep limits."""
+def keeping(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), **asked):
+    """A run that looks for the best of those that keep limits, or for all that are better."""
     rng = np.random.default_rng(5)
     problem = sp.Problem.unstructured(["a", "b", "c"], noise=noise, numbers={"cost": number})
-    run = sp.algorithms.PooledPeleg(0.2, keep=keep, epsilon=epsilon).start(problem, 1)
+    run = sp.algorithms.PooledPeleg(0.2, keep=keep, **asked).start(problem, 1)
     while not run.stopped and run.samples < 2_000:
         batch = run.ask()
         y = (rng.random(len(batch)) < np.array([0.2, 0.6, 0.9])[batch.arms]).astype(float)

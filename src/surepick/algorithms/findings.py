@@ -65,6 +65,14 @@ class Claims(NamedTuple):
     low: FloatArray
     high: FloatArray
     open: int  #: different candidates about which nothing is claimed
+    #: with limits: not better, or shown to break one (nobody is called worse then); None: no limits
+    ruled_out: IntArray | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is claimed."""
+        out = () if self.ruled_out is None else self.ruled_out
+        return any(map(len, (self.better, self.worse, self.close, out)))
 
 
 class Known(NamedTuple):

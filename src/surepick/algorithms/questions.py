@@ -85,6 +85,10 @@ class Asked(ABC):
         """Why options cannot come and go while it is asked; empty where they can."""
         return ""
 
+    def refuses_retirement(self, label: str) -> str:
+        """Why this option cannot be retired; empty where it can."""
+        return ""
+
     @property
     def union(self) -> str:
         """Over what the error probability is shared, for the theorem."""
@@ -256,15 +260,23 @@ class Against(Asked):
                 "which is best, or leave items out"
             )
 
+    def claims_against(self, baseline: str) -> str:
+        """What its claims are called."""
+        return f"claims against {baseline}"
+
+    def said_of_claims(self, baseline: str) -> str:
+        """A sentence that says what claims mean; empty where their names say it."""
+        return ""
+
     def promise_of_claims(self, delta: float, baseline: str) -> Promise:
-        name = f"claims against {baseline}"
+        name, plain = self.claims_against(baseline), self.said_of_claims(baseline)
         bets = "capital bet against what is true is a supermartingale"
         if self.claims == "fdr":
             share = f"of all {name}, a share of at most {delta:.12g} is wrong"
             wrong = "the claims are wrong"
-            what = Promised(share, wrong=wrong, kind="fdr", chance=ON_AVERAGE)
+            what = Promised(share, plain, wrong=wrong, kind="fdr", chance=ON_AVERAGE)
             return Promise(delta, what, f"{bets}; e-BH", compares=True)
-        what = Promised(f"all {name} are right", wrong="make a wrong claim", kind="claims")
+        what = Promised(f"all {name} are right", plain, wrong="make a wrong claim", kind="claims")
         theorem = f"{bets}; Ville's inequality, closed testing"
         return Promise(delta, what, theorem, compares=True)
 

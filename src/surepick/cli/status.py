@@ -323,7 +323,8 @@ def _compared(content: dict[str, Any], top: int) -> Any:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
-    for head in ("verdict", "lift", "between", "estimate", "pulls"):
+    limits = content["standing"].get("limits", [])
+    for head in ("verdict", "lift", "between", "estimate", "pulls", *map(_cell, limits)):
         table.add_column(head, justify="right", no_wrap=True)
     rows, ends = range(len(columns["option"])), ("state", "lift_low", "lift_high")
     pulls, known = columns.get("pulls"), columns["lift"][0] is not None
@@ -339,6 +340,7 @@ def _compared(content: dict[str, Any], top: int) -> Any:
             between(*(columns[name][i] for name in ends), **how),
             _number(columns["estimate"][i]) if known else "",
             "" if pulls is None else f"{pulls[i]:,}",
+            *(_kept(columns, limit, i) for limit in limits),
         )
     if top and len(order) > top:
         table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")

@@ -48,7 +48,7 @@ def _compared(found: dict[str, Any]) -> dict[str, Any]:
         label: Lift(*(end if one is None else one for one, end in zip(row, ends)))
         for label, row in found["lifts"].items()
     }
-    groups = {name: tuple(found.get(name) or ()) for name in (*COMPARED, "close")}
+    groups = {name: tuple(found.get(name) or ()) for name in (*COMPARED, "close", "ruled_out")}
     return groups | {"lifts": lifts}
 
 

@@ -56,6 +56,7 @@ def with_more(
         misfit=problem.misfit,
         costs=_with_those_of(problem, _costs(problem, len(new), costs)),
         minimise=problem.minimise,
+        numbers=_further(problem),
     )
 
 
@@ -79,6 +80,11 @@ def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
             f"of the {count} new ones (a column of the table, or costs= of a problem)"
         )
     return own
+
+
+def _further(problem: Problem) -> dict[str, Any] | None:
+    """What further numbers are; None: there are none."""
+    return {name: kind.given for name, kind in problem.numbers.items()} or None
 
 
 def _noise(problem: Problem, count: int, scales: Any) -> Any:
@@ -109,6 +115,7 @@ def some_of(problem: Problem, arms: IntArray) -> Problem:
         misfit=problem.misfit,
         costs=costs,
         minimise=problem.minimise,
+        numbers=_further(problem),
     )
 
 
@@ -128,4 +135,5 @@ def first_of(problem: Problem, arms: int, features: int) -> Problem:
         misfit=found.misfit,
         costs=found.costs,
         minimise=found.minimise,
+        numbers=_further(found),
     )

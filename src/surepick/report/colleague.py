@@ -63,6 +63,9 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
             labels[states.index("baseline")] if "baseline" in states else "a number that was given"
         )
         asked = f"Which of {count:,} options are better than {one}, and which are worse?"
+        if now.get("limits"):
+            keep = " and ".join(now["limits"])
+            asked = f"Which of {count:,} options are better than {one} and keep {keep}?"
     if status["epsilon"]:
         asked += (
             f" Options within {status['epsilon']:g} of it count as equally good."

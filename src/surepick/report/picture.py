@@ -37,6 +37,7 @@ _STATES = {
     "better": ("#009E73", "better"),
     "worse": ("#D55E00", "worse"),
     "close": ("#CC79A7", "as good"),
+    "ruled_out": ("#999999", "ruled out"),
     "undecided": ("#0072B2", "not decided"),
 }
 

@@ -106,6 +106,9 @@ class Answer:
     worse: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     close: tuple[str, ...] = ()  #: of these others, those within epsilon of the baseline
+    #: where limits have to be kept, too: better ones also keep them all, and these are not better,
+    #: or break one; nobody is called worse then
+    ruled_out: tuple[str, ...] = ()
     #: and of each of these its estimated lead, between two ends
     lifts: dict[str, Lift] = field(default_factory=dict)
     #: of numbers of any kind: the share of its direct comparisons with each other option that the
@@ -165,6 +168,8 @@ class Answer:
         {'better': ('three',), 'worse': ('one',), 'undecided': ()}
         """
         found = {"better": self.better, "worse": self.worse}
+        if self.limits:
+            found = {"better": self.better, "ruled out": self.ruled_out}
         if self.close:
             found["as good"] = self.close
         return found | {"undecided": tuple(x for x in self.undecided if x not in self.close)}
@@ -256,7 +261,8 @@ class Answer:
         if len(self.arms) > 1:
             found |= {"arms": list(self.arms), "labels": list(self.labels)}
         if self.lifts:
-            found |= {name: list(getattr(self, name)) for name in (*COMPARED, "close")}
+            groups = (*COMPARED, "close", *(["ruled_out"] if self.limits else []))
+            found |= {name: list(getattr(self, name)) for name in groups}
             found["lifts"] = {label: _finite(lift) for label, lift in self.lifts.items()}
         if self.wins:
             found |= {"wins": dict(self.wins), "best_mean": self.best_mean}
@@ -285,9 +291,9 @@ def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
     if claims is None:
         return {}
     labels, every = problem.candidate_labels, Lift.all_of(claims)
-    groups = (*COMPARED, "close")
+    groups = [*COMPARED, "close", *([] if claims.ruled_out is None else ["ruled_out"])]
     found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in groups}
-    listed = [i for name in COMPARED for i in getattr(claims, name)]
+    listed = [i for name in groups if name != "close" for i in getattr(claims, name)]
     return found | {"lifts": {labels[i]: every[i] for i in listed}}
 
 

@@ -59,6 +59,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
     claims = record.get("claims")
     if claims is not None:
         names = ("better", "worse", "close", "undecided")
+        if claims.ruled_out is not None:
+            names = ("better", "ruled_out", "undecided")
         body["claim"] |= {name: getattr(claims, name).tolist() for name in names}
     if record["past"] is not None:
         body["past"] = {

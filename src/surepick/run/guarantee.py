@@ -167,7 +167,7 @@ def promise_of(
         promise = replace(algorithm.promise_of_claims(claims.baseline), smaller=problem.minimise)
         if not state.finished:
             promise = replace(promise, stopped=Stopped(how, claims.open))
-            if not (len(claims.better) or len(claims.worse) or len(claims.close)):
+            if not claims.any:
                 return replace(promise, what=None)
     else:
         shown = state.promise()  # whatever else is still looked for

@@ -130,7 +130,8 @@ def identify(
         dict, ``{"reward": …, "latency": …}``, and the answer is the best of those that keep all
         limits, and is shown to keep them; or that no option does. ``answer.limits`` says how each
         option stands to each of them. Options keep limits by their own measurements; features
-        only guide.
+        only guide. With ``baseline`` or ``threshold``, ``answer.better`` lists all options that are
+        better and keep the limits, ``answer.ruled_out`` those that are not or do not.
     cheapest, within
         Find the cheapest option of those that are good enough: at most ``within`` below the best
         (with numbers of any kind: that no other one beats in more than ½ + ``within`` of direct

@@ -485,6 +485,8 @@ class Run:
         """
         self._check_changeable(self.problem)
         change = retirement(label, self.problem, self._options_ahead())
+        if why := self.algorithm.asked.refuses_retirement(label):
+            raise InvalidInputError(f"label: {label!r} cannot be retired: {why}")
         return self._change_options(change | said(reason, who), after)
 
     def check_changeable(self) -> None:

@@ -327,13 +327,21 @@ def between(
 
 def _against_baseline(claims: Any, n: int) -> list[str]:
     words = np.full(n, "baseline", dtype=object)
-    for name in ("undecided", "close", "better", "worse"):
-        words[getattr(claims, name)] = name
+    for name in ("undecided", "close", "better", "worse", "ruled_out"):
+        some = getattr(claims, name)
+        if some is not None:
+            words[some] = name
     return words.tolist()
 
 
 #: what is said of options compared with a baseline
-VERDICTS = {"better": "better", "worse": "worse", "close": "as good", "undecided": "undecided"}
+VERDICTS = {
+    "better": "better",
+    "worse": "worse",
+    "close": "as good",
+    "ruled_out": "ruled out",
+    "undecided": "undecided",
+}
 
 
 def counted(states: Sequence[str], without: Sequence[str] = ()) -> str:

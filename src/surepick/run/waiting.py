@@ -17,6 +17,9 @@ Where limits have to be kept, whoever is named must keep each of them in these r
 same measure (up to its tolerance, if it has one). A rival was ruled out in one of several ways:
 the answer was better, or it broke a limit. Whichever showed most clearly, in standard errors of all
 reports up to the decision, must show again. If nobody keeps the limits, each rival must break one.
+Options that are compared with a baseline and have to keep limits are each on their own: the better
+ones must be ahead of it again and keep every limit; of those that are ruled out, either the
+baseline is ahead, or they break a limit.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.algorithms.findings import Claims
 from surepick.algorithms.limits.limit import Limit
 from surepick.algorithms.pulls import ToldPulls
 from surepick.algorithms.questions import candidate_of
@@ -150,7 +154,7 @@ class Waiting:
         """Who has not been seen to be behind again since the decision, and limits to be seen."""
         late = [one for one, shown in zip(self.due(run), self.shown(run)) if shown < ERRORS]
         named = run.state.named() if run.state.claims() is None else []
-        behind = {i for one in late if one.limit is None for i in one[:2]} - set(named)
+        behind = {i for one in late if one.limit is None for i in one[:2]} - {ZERO, *named}
         return sorted(behind), [one for one in late if one.limit is not None]
 
     def shares(self, run: Any) -> FloatArray:
@@ -187,6 +191,9 @@ def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
     limits: tuple[Limit, ...] = getattr(run.algorithm.asked, "limits", ())
     if not limits:
         return [[one] for one in leads_of(run, rivals)]
+    claims = run.state.claims()
+    if claims is not None:
+        return _ways_of_claims(run, claims, rivals, limits)
     named = [run.state.leader()] if len(run.state.active) else []
     found = [[one] for x in named for limit in limits if (one := _limited(run, limit, x, True))]
     for rival in rivals:
@@ -197,6 +204,36 @@ def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
             ways += [one for one in broken if one is not None]
             found += [ways] if ways else []
     return found
+
+
+def _ways_of_claims(
+    run: Any, claims: Claims, rivals: list[int], limits: tuple[Limit, ...]
+) -> list[list[Lead]]:
+    """The same where options are better than a baseline, or a number, and keep limits."""
+    assert claims.ruled_out is not None
+    found = list[list[Lead]]()
+    for i in claims.better.tolist():
+        if i in rivals:
+            kept = [_limited(run, limit, i, True) for limit in limits]
+            found += [[one] for one in (_on_side(run, i, True), *kept) if one is not None]
+    for i in claims.ruled_out.tolist():
+        certain = any(_itself(run, limit, i) is False for limit in limits)
+        if i in rivals and not certain:
+            broken = [_limited(run, limit, i, False) for limit in limits]
+            found.append([_on_side(run, i, False), *(one for one in broken if one is not None)])
+    return found
+
+
+def _on_side(run: Any, option: int, better: bool) -> Lead:
+    """That an option is better than the baseline, or the number; or worse."""
+    asked = run.algorithm.asked
+    if asked.number is None:
+        about = candidate_of(run.problem, asked.baseline)
+        first, second = (option, about) if better else (about, option)
+        return _ahead(run, first, second, 0.0)
+    above = better != run.problem.minimise
+    ends = (option, ZERO) if above else (ZERO, option)
+    return Lead(*ends, -asked.number if above else asked.number)
 
 
 def _base(run: Any, limit: Limit) -> int:

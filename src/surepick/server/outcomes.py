@@ -37,6 +37,11 @@ class AnswerOf(Answered):
     close: list[str] | None = Field(
         None, description="Of the undecided ones, those within epsilon of the baseline."
     )
+    ruled_out: list[str] | None = Field(
+        None,
+        description="With limits and a baseline: those that are not better, or break a limit. The "
+        "better ones keep all limits then.",
+    )
     lifts: dict[str, list[float | None]] | None = Field(
         None, description="For each option: how far it is above the baseline, with an interval."
     )

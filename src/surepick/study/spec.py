@@ -226,7 +226,8 @@ class StudySpec:
     keep: Any = Setting(
         help="Limits that the answer has to keep, on further numbers (`numbers`): 'latency <= 50', "
         "'refunds <= control + 0.2%', 'p95 of latency <= 50'; with a tolerance: 'latency <= 50 ± "
-        "2'. The study finds the best of those that keep all of them, and shows that it does.",
+        "2'. The study finds the best of those that keep all of them, and shows that it does; or "
+        "with `baseline` or `threshold` all that are better and keep them.",
         schema={"type": "array", "items": {"type": "string"}},
         check=lambda keep: [str(one) for one in parse_limits(keep)],
         flag=False,

@@ -19,7 +19,7 @@ class Comparison(NamedTuple):
     baseline: int | None  #: None: a number
     threshold: float | None
     control: str
-    shown: dict[str, list[int]]  #: for each of ``CLAIMS``
+    shown: dict[str, list[int]]  #: by what is claimed
     open: list[int]  #: nothing was shown about these
 
     @property
@@ -71,16 +71,21 @@ def claims_of(check: Check) -> str:
 
 def check_comparison(check: Check, found: Comparison) -> None:
     """The claim must say what was shown, and nothing else."""
+    conclude_comparison(check, found, CLAIMS)
+
+
+def conclude_comparison(check: Check, found: Comparison, names: tuple[str, ...]) -> None:
+    """The claim must say what was shown, by these names, and nothing else; the first is better."""
     claim, everyone = check.claim, set(range(len(check.candidates)))
     if found.baseline is not None:
         everyone.discard(found.baseline)
     listed = {}
-    for name in (*CLAIMS, "undecided"):
+    for name in (*names, "undecided"):
         listed[name] = exact.whole_numbers(claim[name], f"what is {name}").tolist()
-    for name in CLAIMS:
+    for name in names:
         due = check.alike(found.shown[name]).tolist()
         check.demand(listed[name] == due, f"what is claimed to be {name} was not shown to be")
-    decided = set(listed["better"]) | set(listed["worse"])
+    decided = {one for name in names if name != "close" for one in listed[name]}
     check.demand(
         listed["undecided"] == sorted(everyone - decided), "what is undecided is not what is left"
     )

@@ -27,7 +27,7 @@ _PLACES = {
     "algorithm": _names("name settings"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
-        "close undecided "
+        "close undecided ruled_out "
     ),
     "problem": _names(
         "arms candidates noise labels candidate_labels misfit costs large measured minimise numbers"

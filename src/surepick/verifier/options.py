@@ -36,7 +36,7 @@ def check_options(check: Check) -> None:
         return
     problem, paired = check.body["problem"], check.rule == "pairs"
     check.demand(
-        (check.rule in ("pooled", "complete") or paired)
+        (check.rule in ("pooled", "complete", "keeping") or paired)
         and (check.items is None or paired)
         and (problem["candidates"] is None or paired)
         and not isinstance(problem["arms"], dict)

@@ -64,6 +64,12 @@ def _with_limits(check: Check, found: Any) -> None:
     conclude(check, found)
 
 
+def _claims_with_limits(check: Check, found: Any) -> None:
+    from surepick.verifier.rules.keeping_compared import conclude
+
+    conclude(check, found)
+
+
 #: by name; these are known by a field that only they have
 _RULES = {
     "top": Rule("top_m", _several),
@@ -76,6 +82,11 @@ _ON_TABLES: dict[str | None, Rule] = {
     None: Rule("complete", _on_table, p_value=True),
     "top": Rule(complete.verify_top, _several_on_table),
     "control": Rule("complete_compared", _claims),
+}
+#: the same where options have to keep limits
+_WITH_LIMITS: dict[str | None, Rule] = {
+    None: Rule("keeping", _with_limits),
+    "control": Rule("keeping_compared", _claims_with_limits),
 }
 
 
@@ -108,7 +119,9 @@ def rule_of(check: Check, file: str) -> Rule:
         check.demand(name in _ON_TABLES, f"it answers an unknown question {name!r:.80}")
         return _ON_TABLES[name]
     if file == "keeping":
-        return Rule(file, _with_limits)
+        name = name_of(check.evidence)
+        check.demand(name in _WITH_LIMITS, f"it answers an unknown question {name!r:.80}")
+        return _WITH_LIMITS[name]
     name = name_of(check.evidence) if file == "pooled" else None
     if name is None:
         return Rule(file, who_is_left, p_value=file == "pooled")

@@ -127,8 +127,8 @@ def settle(check: Check, allowed: list[Stated]) -> None:
     check.stated = found
 
 
-def check_claims_statement(check: Check, found: Comparison) -> None:
-    """The sentence on claims against a baseline must be the published one."""
+def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> None:
+    """The sentence on claims against a baseline must be the published one; ``keep``: limits."""
     kind, statement = check.claim["guarantee"], check.claim["statement"]
     proven = "fdr" if found.control == "fdr" else "claims"
     if kind == proven:
@@ -138,7 +138,7 @@ def check_claims_statement(check: Check, found: Comparison) -> None:
             not _clicks(check),
             "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
         )
-    promised = _of_claims(check, found)
+    promised = _of_claims(check, found, keep)
     allowed = promised
     if kind == "none":
         nothing = _left_open(check, found, Stated(compares=True, smaller=check.smaller))
@@ -152,16 +152,19 @@ def check_claims_statement(check: Check, found: Comparison) -> None:
     settle(check, allowed)
 
 
-def _of_claims(check: Check, found: Comparison) -> list[Stated]:
+def _of_claims(check: Check, found: Comparison, keep: str) -> list[Stated]:
     """What claims against a baseline may say."""
     against = found.words if found.baseline is None else repr(check.label(found.baseline))
+    about = f"claims against {against}"
+    if keep:
+        about = f"claims about which options are better than {against} and keep {keep}"
     bets = "capital bet against what is true is a supermartingale"
     if found.control == "fdr":
         share = f"a share of at most {check.delta:.12g} is wrong"
-        said = Stated(f"of all claims against {against}, {share}", " on average", f"{bets}; e-BH")
+        said = Stated(f"of all {about}, {share}", " on average", f"{bets}; e-BH")
     else:
         theorem = f"{bets}; Ville's inequality, closed testing"
-        said = Stated(f"all claims against {against} are right", sure(check.delta), theorem)
+        said = Stated(f"all {about} are right", sure(check.delta), theorem)
     said = replace(said, compares=True, against=against)
     return _resting(check, _left_open(check, found, said))
 

@@ -8,7 +8,9 @@ must be one such report, and the time that was asked for must be over. Nothing i
 Where limits have to be kept (rule 2), the answer must keep each of them there by one standard
 error, up to its tolerance. What each of the others must show again is what was clearest, in
 standard errors of all reports up to the decision: that the answer is ahead of it, or that it breaks
-a certain limit. If nobody keeps the limits, it is one of the latter.
+a certain limit. If nobody keeps the limits, it is one of the latter. Where options are compared
+with a baseline, or a number, that holds of each: the better ones are ahead of it and keep all
+limits; of the others what was clearest, that they are behind it or break a certain limit.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
@@ -92,6 +94,8 @@ def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
     if check.rule != "keeping":
         return [[_ahead(check, *one)] for one in _leads(check, rivals)]
     limits, chosen = limits_of(check), check.claim["candidate"]
+    if "question" in check.evidence:
+        return _ways_of_claims(check, rivals, limits)
     nobody = check.claim["guarantee"] == "nobody"
     found = []
     if not nobody:
@@ -105,6 +109,31 @@ def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
         ways += [_breaks(check, one, rival) for one in limits if one.reference != rival]
         found += [ways] if ways else []
     return found
+
+
+def _ways_of_claims(check: Check, rivals: list[int], limits: list[Limit]) -> list[list[_Shown]]:
+    """The same where options are better than a baseline and keep limits, each by itself."""
+    found = []
+    for one in (i for i in rivals if i in check.claim["better"]):
+        found.append([_beside(check, one, True)])
+        found += [[_keeps(check, own, one)] for own in limits if own.reference != one]
+    for one in (i for i in rivals if i in check.claim["ruled_out"]):
+        if any(own.reference == one and not own.itself for own in limits):
+            continue  # it breaks a limit that compares it with itself, for certain
+        broken = [_breaks(check, own, one) for own in limits if own.reference != one]
+        found.append([_beside(check, one, False), *broken])
+    return found
+
+
+def _beside(check: Check, arm: int, better: bool) -> _Shown:
+    """That an option is better than the baseline, or the number; or worse."""
+    asked = check.evidence["question"]
+    if "baseline" in asked:
+        ends = (arm, asked["baseline"]) if better else (asked["baseline"], arm)
+        return _ahead(check, *ends, 0.0)
+    sign = check.sign if better else -check.sign
+    words = f"{check.label(arm)} is {'better' if better else 'worse'} than {asked['threshold']:g}"
+    return _Shown(arm, None, -sign * asked["threshold"], sign, None, check.kind, words)
 
 
 def _ahead(check: Check, better: int, worse: int, margin: float) -> _Shown:

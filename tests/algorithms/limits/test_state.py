@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms.limits.capital import Capital, Surest, total
+from surepick.algorithms.limits.capital import Capital, Paid, Surest
+from surepick.algorithms.limits.marks import total
 from surepick.errors import InvalidInputError
 
 
@@ -116,7 +117,7 @@ def test_racing_and_accepting_share_delta():
     problem = sp.Problem.unstructured(4, noise=(0, 1), numbers={"cost": (0, 1)})
 
     def goals(*keep, **more):
-        return sp.algorithms.PooledPeleg(0.1, keep=keep, **more).start(problem).state.goals
+        return sp.algorithms.PooledPeleg(0.1, keep=keep, **more).start(problem).state.decision.goals
 
     assert goals("cost <= 0.5") == pytest.approx((math.log(10), math.inf))
     both = pytest.approx((math.log(20), math.log(80)))  # 2/δ and 2K/δ
@@ -157,7 +158,7 @@ def expected(state_of, chances):
     against, somebody, mass = 0.0, 0.0, 0.0
     for outcome, chance in chances:
         state = state_of(outcome)
-        capital: Capital = state.capital
+        capital: Capital = state.decision.capital
         against = against + chance * np.exp(capital.against())
         somebody += chance * math.exp(capital.somebody_keeps())
         mass += chance
@@ -217,7 +218,7 @@ def test_a_lead_without_the_limit_kept_proves_nothing():
     state = sp.algorithms.PooledPeleg(0.05, keep=["cost <= 0.5"]).begin(
         sp.Problem.unstructured(2, noise=(0, 1), numbers={"cost": (0, 1)}), np.random.default_rng()
     )
-    capital = state.capital
+    capital = state.decision.capital
     before = capital.against()
     capital.ahead[0, 1] += 50.0
     capital.led_ahead[0, 1] += 50.0
@@ -231,7 +232,7 @@ def test_a_lead_without_the_limit_kept_proves_nothing():
 def begun(K, keep, numbers):
     problem = sp.Problem.unstructured(K, noise=(0, 1), numbers=numbers)
     algorithm = sp.algorithms.PooledPeleg(0.05, keep=keep)
-    return algorithm.begin(problem, np.random.default_rng()).capital
+    return algorithm.begin(problem, np.random.default_rng()).decision.capital
 
 
 def test_a_rival_has_to_be_shown_to_keep_every_limit():
@@ -251,7 +252,7 @@ def test_a_purse_follows_the_evidence_and_counts_the_smaller_side():
     share = np.log(np.array([0.25, 0.25]))
     rest = np.log(np.array([0.75, 0.75]))
 
-    class Paid:
+    class Bets:
         """Bets of a block that pay these."""
 
         def __init__(self, ahead=0.0, above=0.0, below=0.0):
@@ -269,10 +270,12 @@ def test_a_purse_follows_the_evidence_and_counts_the_smaller_side():
             return np.array([[0.0] * 2, [self.paid[2]] * 2])
 
     surest = Surest(1, 0, share, rest, np.zeros((1, 2)))
-    capital.settle(Paid(math.log(3.0)), [Paid(above=math.log(5.0), below=math.log(2.0))], surest)
+    bets = [Bets(math.log(3.0)), Bets(above=math.log(5.0), below=math.log(2.0))]
+    capital.settle(Paid.of(capital.marks, bets, 0.0, loose=False), surest)
     smaller = 0.25 * 5.0 + 0.75 * 2.0  # "o0 breaks it" paid 5, "o1 keeps it" 2, "o1 is better" 3
     assert capital.purse()[0] == pytest.approx(math.log(smaller))
-    capital.settle(Paid(math.log(0.5)), [Paid(below=math.log(2.0))], surest)
+    bets = [Bets(math.log(0.5)), Bets(below=math.log(2.0))]
+    capital.settle(Paid.of(capital.marks, bets, 0.0, loose=False), surest)
     other = (0.25 * 5.0 + 0.75 * 3.0) * (0.25 + 0.75 * 0.5)
     assert capital.purse()[0] == pytest.approx(math.log(min(smaller * (0.25 + 1.5), other)))
 
@@ -285,7 +288,7 @@ def test_a_purse_bets_on_what_looks_surest():
     for _ in range(3):
         batch = run.ask()
         run.tell(batch, site(batch.arms))
-    bet_on = run.state._outlook()[1]
+    bet_on = run.state.decision.outlook()[1]
     assert bet_on.first == 0
     on_limits = np.exp(bet_on.broken)
     assert on_limits[1] < 0.01, "worse, and keeps the limit"

@@ -56,11 +56,44 @@ def test_a_version_that_wins_and_breaks_the_guardrail_is_named_and_not_chosen():
     assert "which options keep the limits does not change from period to period" in checked.plain
 
 
+def test_all_versions_that_are_better_and_keep_the_guardrail():
+    study = create(baseline="old")
+    at = decide(study)
+    answer = study.answer
+    assert (answer.better, answer.ruled_out) == (("fair",), ("pushy",))
+    assert (
+        "Compared with old: 1 better, 1 ruled out (fair better), where better ones also keep"
+        in (at["headline"])
+    )
+    assert at["next"] == "Send visitors to the better options."
+    checked = sp.verify(json.dumps(answer.certificate()), replay=True)
+    assert (checked.guarantee, checked.replayed) == ("claims", True)
+    assert "which options keep the limits does not change from period to period" in checked.plain
+
+
+def test_versions_come_and_go():
+    study = create()
+    day(study, 0)
+    study.add(["late"], reason="a new one")
+    labels, sales, refunds = [*LABELS, "late"], (*SALES, 0.11), (*REFUNDS, 0.01)
+    for number in range(1, 40):
+        split = study.split()
+        rng = np.random.default_rng(number)
+        counts = rng.multinomial(6000, [split.shares.get(label, 0.0) for label in labels])
+        rows = zip(labels, counts, rng.binomial(counts, sales), rng.binomial(counts, refunds))
+        told = {label: (int(n), int(y), int(c)) for label, n, y, c in rows if n}
+        if study.record(told, f"day {number}").finished:
+            break
+    assert study.answer.label == "late"
+    found = sp.verify(json.dumps(study.answer.certificate()), replay=True)
+    assert (found.label, found.replayed) == ("late", True)
+
+
 def test_whom_a_limit_compares_with_keeps_a_share_after_it_is_ruled_out():
     study = create(keep=["refunds <= old - 0.5%"], traffic=True)  # old breaks it by itself
     for number in range(2):
         day(study, number)
-    assert not study.current_run.state.alive[0]
+    assert not study.current_run.state.decision.open[0]
     assert not study.finished
     assert study.split().shares["old"] > 0.1
 

@@ -91,6 +91,35 @@ def test_that_nobody_keeps_the_limits_has_to_show_again():
     assert sp.verify(certificate, replay=True).guarantee == "heuristic"
 
 
+def test_each_claim_against_a_baseline_has_to_show_again():
+    study = create(baseline="old")
+    number = until_decided(study)
+    day(study, number, refunds=(0.01, 0.03, 0.04))
+    waiting = study.status()["traffic"]["waiting"]
+    assert waiting["limits"] == ["fair to keep refunds <= old + 0.5 %"]
+    until_over(study, number + 1)
+    certificate = study.answer.certificate()
+    assert sp.verify(certificate, replay=False).guarantee == "claims"
+    with pytest.raises(CertificateError, match=r"fair keeps refunds <= old \+ 0.005 did"):
+        sp.verify(signed(changed(certificate, 1, 0.02)), replay=False)
+
+
+def test_a_number_that_options_are_compared_with_has_to_show_again():
+    study = create(keep=["refunds <= 2%"], threshold=0.05)
+    until_over(study, until_decided(study, sales=(0.03, 0.08, 0.09)), sales=(0.03, 0.08, 0.09))
+    answer = study.answer
+    assert (answer.better, answer.ruled_out) == (("fair",), ("old", "pushy"))
+    certificate = answer.certificate()
+    assert sp.verify(certificate, replay=False).guarantee == "claims"
+    for arm, rate, why in ((0, 0.06, "old is worse than 0.05"), (1, 0.04, "fair is better than")):
+        forged = changed(certificate, arm, 0.01)
+        for batch in forged["batches"][certificate["traffic"]["waits"]["decided"] :]:
+            rows = zip(batch["arms"], batch["counts"], batch["sums"])
+            batch["sums"] = [float(round(rate * n)) if i == arm else own for i, n, own in rows]
+        with pytest.raises(CertificateError, match=why):
+            sp.verify(signed(forged), replay=False)
+
+
 def test_a_week_at_least_is_kept():
     study = create(traffic={"control": "old", "at_least": "7d"})
     number = until_decided(study)

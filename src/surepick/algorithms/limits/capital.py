@@ -43,39 +43,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.limits.limit import Limit
+from surepick.algorithms.limits.marks import START, Mark, OnMarks, Sides, total
 from surepick.algorithms.limits.measured import Bets
-from surepick.algorithms.pooled.market import ACCOUNTS
 from surepick.arrays.types import BoolArray, FloatArray
 
-_START = np.log(ACCOUNTS)
 PURSE, BROKEN, AVERAGE = 0.8, 0.1, 0.1  # shares of W
 LED = 0.8  # of S: what is bet on who leads
 NOBODY = -1  # in the place of a rival, where nobody else is left
-
-
-class Mark(NamedTuple):
-    """What a limit compares, in the units of bets."""
-
-    limit: Limit
-    column: int  #: which of the further numbers
-    reference: int  #: the option, or behind all options the number 0
-    mark: float  #: above the reference
-    tolerance: float
-    certain: BoolArray  #: (K,): whether a margin to the option itself decides it
-
-    @property
-    def itself(self) -> bool:
-        """Whether the reference keeps its own limit."""
-        return self.mark <= 0 if self.limit.up else self.mark >= 0
-
-    def sure(self, logs: FloatArray, kept: bool) -> FloatArray:
-        """Log capital of options, the last axis; ∞ where what is bet on is certain."""
-        return np.where(self.certain & (self.itself == kept), math.inf, logs)
 
 
 class Surest(NamedTuple):
@@ -88,55 +66,66 @@ class Surest(NamedTuple):
     by_limit: FloatArray  #: (L, K): shares of limits in the former
 
 
-class Capital:
+class Paid(NamedTuple):
+    """Log payoffs of a block."""
+
+    marks: OnMarks
+    ahead: FloatArray  #: of "r is better than x", (x, r, J)
+    close: FloatArray | None  #: the same up to epsilon; None: nothing asks for it
+
+    @classmethod
+    def of(
+        cls, marks: Sequence[Mark], measured: Sequence[Bets], epsilon: float, loose: bool
+    ) -> Paid:
+        """By the bets on every number, that on the reward first."""
+        reward = measured[0]
+        close = reward.ahead(epsilon) if loose else None
+        return cls(OnMarks.of(marks, measured, loose), reward.ahead(), close)
+
+
+class Capital(Sides):
     """All accounts, as logs."""
 
-    names = (
-        *("ahead", "close", "keeps", "breaks", "within"),
+    names: ClassVar[tuple[str, ...]] = (
+        *("met", "ahead", "close", *Sides.names),
         *("led_keeps", "led_ahead", "alone", "somebody"),
     )
 
-    def __init__(self, K: int, marks: Sequence[Mark], epsilon: float, loose: bool) -> None:
-        L = len(marks)
-        self.marks, self.epsilon, self.loose = marks, epsilon, loose
-        self.ahead: FloatArray = np.tile(_START, (K, K, 1))  # r better than x: (x, r, J)
+    def __init__(
+        self, marks: Sequence[Mark], epsilon: float, loose: bool, there: BoolArray
+    ) -> None:
+        K, L = len(there), len(marks)
+        super().__init__(K, marks, loose)
+        self.epsilon = epsilon
+        self.met: BoolArray = there.copy()  #: whom averages are over: who is there at its start
+        self.ahead: FloatArray = np.tile(START, (K, K, 1))  # r better than x: (x, r, J)
         self.close: FloatArray = self.ahead.copy()  # r better than x less epsilon
-        self.keeps: FloatArray = np.tile(_START, (L, K, 1))
-        self.breaks: FloatArray = self.keeps.copy()
-        self.within: FloatArray = self.keeps.copy()  # keeps, up to the tolerance
         # the two sides of each factor of a purse, over the blocks in which r was x's rival
         self.led_keeps: FloatArray = np.zeros((K, K, L))
         self.led_ahead: FloatArray = np.zeros((K, K))
         self.alone: FloatArray = np.zeros(K)  # over those in which it had none
         self.somebody: FloatArray = np.zeros((K, L))
 
-    def save(self) -> list[Any]:
-        """Its memory."""
-        return [getattr(self, name) for name in self.names]
+    def grow(self, count: int) -> None:
+        """So many options more, behind all others."""
+        self.met = np.append(self.met, np.zeros(count, dtype=bool))
+        for name in ("ahead", "close"):
+            setattr(self, name, _longer(getattr(self, name), count, (0, 1), START))
+        for name in Sides.names:
+            setattr(self, name, _longer(getattr(self, name), count, (1,), START))
+        for name, axes in (("led_keeps", (0, 1)), ("led_ahead", (0, 1)), ("alone", (0,))):
+            setattr(self, name, _longer(getattr(self, name), count, axes, 0.0))
+        self.somebody = _longer(self.somebody, count, (0,), 0.0)
 
-    def load(self, memory: list[Any]) -> None:
-        """Take on a saved memory."""
-        for name, value in zip(self.names, memory, strict=True):
-            setattr(self, name, value)
-
-    def settle(self, reward: Bets, further: list[Bets], surest: Surest) -> None:
+    def settle(self, paid: Paid, surest: Surest) -> None:
         """Pay out a block."""
-        keeps, breaks, ahead = total(self.keeps), total(self.breaks), total(self.ahead)
-        self.ahead += reward.ahead()
-        if self.loose:
-            self.close += reward.ahead(self.epsilon)
-        for number, mark in enumerate(self.marks):
-            bets, up = further[mark.column], mark.limit.up
-            above = bets.above(mark.reference, mark.mark)
-            below = bets.below(mark.reference, mark.mark)
-            self.keeps[number] += above if up else below
-            self.breaks[number] += below if up else above
-            if self.loose:
-                wider = mark.mark + (-mark.tolerance if up else mark.tolerance)
-                bet = bets.above if up else bets.below
-                self.within[number] += bet(mark.reference, wider)
-        kept, lead = total(self.keeps) - keeps, total(self.ahead) - ahead
-        broken = np.logaddexp.reduce(surest.by_limit + total(self.breaks) - breaks, axis=0)
+        ahead = total(self.ahead)
+        self.ahead += paid.ahead
+        if paid.close is not None:
+            self.close += paid.close
+        kept, breaks = self.pay(paid.marks)
+        lead = total(self.ahead) - ahead
+        broken = np.logaddexp.reduce(surest.by_limit + breaks, axis=0)
         first, second = surest.first, surest.second
         for x in range(len(lead)):
             r = second if x == first else first
@@ -149,37 +138,21 @@ class Capital:
         self.somebody[first] += kept[:, first]
 
     # -- what they come to -----------------------------------------------------------------
-    def all_keep(self) -> FloatArray:
-        """log G of each limit and option, (L, K)."""
-        return self._sure(total(self.keeps), True)
-
-    def all_break(self) -> FloatArray:
-        """log B of each limit and option, (L, K)."""
-        return self._sure(total(self.breaks), False)
-
-    def all_within(self) -> FloatArray:
-        """As G, up to tolerances, (L, K)."""
-        return self._sure(total(self.within), True)
-
-    def _sure(self, logs: FloatArray, kept: bool) -> FloatArray:
-        """Log capital (L, …, K), where a margin to an option itself is certain."""
-        return np.array([mark.sure(own, kept) for mark, own in zip(self.marks, logs)])
-
     def against(self) -> FloatArray:
         """log W of each option."""
-        L, K = self.keeps.shape[:2]
-        broken = np.logaddexp.reduce(self.all_break(), axis=0) + math.log(BROKEN / L)
+        broken = np.logaddexp.reduce(self.all_break(), axis=0)
+        broken += math.log(BROKEN / len(self.marks))
         purse = self.purse() + math.log(PURSE)
-        if K == 1:
-            return np.logaddexp(broken, purse)
         both = np.minimum(self.all_keep().min(axis=0), total(self.ahead))  # (x, r)
+        both[~(self.met[:, None] & self.met)] = -math.inf
         np.fill_diagonal(both, -math.inf)
-        average = np.logaddexp.reduce(both, axis=1) + math.log(AVERAGE / (K - 1))
+        rivals = max(int(self.met.sum()) - 1, 1)
+        average = np.logaddexp.reduce(both, axis=1) + math.log(AVERAGE / rivals)
         return np.logaddexp(broken, np.logaddexp(average, purse))
 
     def sides(self) -> tuple[FloatArray, FloatArray]:
         """Log of both sides of each factor of P: (L, x, r), where r keeps, and (x, r)."""
-        return self._sure(np.moveaxis(self.led_keeps, 2, 0), True), self.led_ahead
+        return self.sure(np.moveaxis(self.led_keeps, 2, 0), True), self.led_ahead
 
     def purse(self) -> FloatArray:
         """log P of each option."""
@@ -188,13 +161,13 @@ class Capital:
 
     def shown_to_keep(self, r: int) -> FloatArray:
         """Log of what was bet on "r keeps a limit" while it led, (L,)."""
-        return self._sure(self.somebody.T, True)[:, r]
+        return self.sure(self.somebody.T, True)[:, r]
 
     def somebody_keeps(self) -> float:
         """log S."""
-        average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)))
-        average += math.log((1.0 - LED) / len(self.somebody))
-        purse = float(self._sure(self.somebody.T, True).min(axis=0).sum())
+        average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)[self.met]))
+        average += math.log((1.0 - LED) / int(self.met.sum()))
+        purse = float(self.sure(self.somebody.T, True).min(axis=0).sum())
         return float(np.logaddexp(average, purse + math.log(LED)))
 
     def accepted(self, alive: BoolArray, goal: float) -> FloatArray:
@@ -206,6 +179,9 @@ class Capital:
         return np.where(alive, least - goal, -math.inf)
 
 
-def total(logs: FloatArray) -> FloatArray:
-    """Log capital of all accounts together, which come last."""
-    return np.logaddexp.reduce(logs, axis=-1)
+def _longer(old: FloatArray, count: int, axes: tuple[int, ...], begin: Any) -> FloatArray:
+    """With so many more along these axes, which begin with this."""
+    new = np.empty([n + count * (axis in axes) for axis, n in enumerate(old.shape)])
+    new[...] = begin
+    new[tuple(slice(n) for n in old.shape)] = old
+    return new

@@ -8,6 +8,7 @@ is missing. No guarantee rests on it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +20,11 @@ from surepick.algorithms.limits.capital import (
     NOBODY,
     PURSE,
     Capital,
-    Mark,
     Surest,
-    total,
 )
+from surepick.algorithms.limits.marks import Mark, total
 from surepick.algorithms.limits.measured import Measured
+from surepick.algorithms.limits.purses import OF_PURSE, Purses
 from surepick.arrays.grid import coarse, level
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 
@@ -44,18 +45,18 @@ class Seems(NamedTuple):
     tolerances: FloatArray  #: by how much limits may be missed
 
 
-def seems(marks: tuple[Mark, ...], further: list[Measured]) -> Seems:
+def seems(marks: tuple[Mark, ...], measured: list[Measured]) -> Seems:
     """By all settled blocks."""
     margins, errors, tolerances = [], [], []
     for mark in marks:
-        known = further[mark.column]
+        known = measured[mark.column]
         means, doubt, noise = known.means, known.errors, known.noise
         apart = means - mark.mark
         if mark.reference < len(means):
             apart = apart - means[mark.reference]
             doubt, noise = doubt + doubt[mark.reference], noise + noise[mark.reference]
         apart = np.where(mark.certain, -mark.mark, apart)
-        margins.append((apart if mark.limit.up else -apart) / np.sqrt(noise))
+        margins.append((apart if mark.up else -apart) / np.sqrt(noise))
         errors.append(doubt / noise)
         tolerances.append(mark.tolerance / np.sqrt(noise))
     return Seems(np.array(margins), np.array(errors), np.array(tolerances))
@@ -87,17 +88,32 @@ def surest(marks: tuple[Mark, ...], reward: Measured, known: Seems, alive: BoolA
     Shares go by likelihood ratios, exp(±½ (estimate / its standard error)²).
     """
     first, second = leaders(alive, reward.means, known.margins)
-    inside = _squared(known.margins, known.errors)
-    for number, mark in enumerate(marks):
-        inside[number, mark.certain] = _SUREST if mark.itself else -_SUREST
+    inside = _inside(marks, known)
     rivals = np.full(len(alive), first)
     rivals[first] = second
     means, errors = reward.means, reward.errors
     ahead = _squared(means[rivals] - means, errors[rivals] + errors)
     both = np.minimum(inside.min(axis=0)[rivals], ahead)
-    by_limit = -0.5 * inside - np.logaddexp.reduce(-0.5 * inside, axis=0)
     apart = 0.5 * (both + inside.min(axis=0))
+    by_limit = _shares(inside)
     return Surest(first, second, -np.logaddexp(0.0, apart), -np.logaddexp(0.0, -apart), by_limit)
+
+
+def shares_of(marks: tuple[Mark, ...], known: Seems) -> FloatArray:
+    """Log shares of a purse on "it breaks a mark", of each mark, (L, K)."""
+    return _shares(_inside(marks, known))
+
+
+def _inside(marks: tuple[Mark, ...], known: Seems) -> FloatArray:
+    """How far options seem to be inside of marks, in squared standard errors."""
+    found = _squared(known.margins, known.errors)
+    for number, mark in enumerate(marks):
+        found[number, mark.certain] = _SUREST if mark.itself else -_SUREST
+    return found
+
+
+def _shares(inside: FloatArray) -> FloatArray:
+    return -0.5 * inside - np.logaddexp.reduce(-0.5 * inside, axis=0)
 
 
 def _squared(apart: FloatArray, errors: FloatArray) -> FloatArray:
@@ -138,17 +154,28 @@ def counts_of(
     if len(others):
         needs = _to_beat(capital, reward, first, others, goals, loose)
         counts[others], counts[first] = _cheapest(
-            *(needs, reward.noise[others], float(reward.noise[first]), breaking[others]),
-            *(float(counts[first]), prices[others], float(prices[first])),
+            *(needs, reward.noise[others], float(reward.noise[first]), np.zeros(len(others))),
+            *(breaking[others], float(counts[first]), prices[others], float(prices[first])),
         )
-    for number, mark in enumerate(capital.marks):  # whom others are compared with
+    return _served(counts, capital.marks, of_reference, alive)
+
+
+def _served(
+    counts: FloatArray, marks: Sequence[Mark], of_reference: IntArray, open_: BoolArray
+) -> FloatArray:
+    """Pulls of everybody, those that others are compared with among them, none too many.
+
+    ``of_reference`` is which mark decides about each option, by its number.
+    """
+    K = len(counts)
+    for number, mark in enumerate(marks):  # whom others are compared with
         if mark.reference < K:
             own = np.where(of_reference == number, counts, 0.0)
             counts[mark.reference] = max(counts[mark.reference], float(own.max()))
     shown = counts > 0
     if shown.any():
         counts = np.minimum(counts, _PATIENCE * max(float(counts[shown].min()), 1.0))
-    counts[alive] = np.maximum(counts[alive], 1.0)
+    counts[open_] = np.maximum(counts[open_], 1.0)
     return coarse(counts)
 
 
@@ -221,19 +248,98 @@ def _cheapest(
     needs: FloatArray,
     noise: FloatArray,
     own: float,
-    breaking: FloatArray,
+    also: FloatArray,
+    instead: FloatArray,
     keeping: float,
     prices: FloatArray,
     price: float,
 ) -> tuple[FloatArray, float]:
     """Pulls of the others and of the leader, for least money.
 
-    The lead over x takes needs_x (v_L/n_L + v_x/n_x) ≤ 1, unless x is shown to break a limit.
+    The lead over x takes needs_x (v_L/n_L + v_x/n_x) ≤ 1, and so many pulls of x that it also has
+    to have; unless x is shown to break a limit, which takes those ``instead``.
     """
     least = max(keeping, 1.0)
     leads = np.append(least, _LEADS[least < _LEADS])
     room = 1.0 - needs * own / leads[:, None]  # (tried, n)
     beaten = np.where(room > 0, needs * noise / np.where(room > 0, room, 1.0), _MOST)
-    counts = np.minimum(np.minimum(beaten, breaking), _MOST)
+    counts = np.minimum(np.minimum(np.maximum(beaten, also), instead), _MOST)
     best = int(np.argmin(coarse(price * leads + (counts * prices).sum(axis=1))))
     return counts[best], float(leads[best])
+
+
+class Missing(NamedTuple):
+    """By which it is worked out what claims about options lack."""
+
+    capital: Purses
+    known: Seems  #: of all marks, that of the baseline first
+    reward: Measured
+    about: int  #: the baseline; behind all options: a number
+    still: IntArray  #: who is not decided
+    prices: FloatArray
+
+
+def counts_for_claims(at: Missing, goals: FloatArray, sooner: FloatArray) -> FloatArray:
+    """About how many pulls of each option are missing for claims.
+
+    Parameters
+    ----------
+    goals
+        Log capital that claims take once the others are made, (2, K): better, ruled out.
+    sooner
+        The same of a claim that is the next one. It counts for the option that is nearest to it: if
+        all waited for all others, one that ties might keep them waiting for ever.
+    """
+    K, still = len(goals[0]), at.still
+    counts, deciding = np.zeros(K), np.zeros(K, dtype=np.int64)
+    if not len(still):
+        return _served(counts, at.capital.marks, deciding, np.zeros(K, dtype=bool))
+    first = still[int(np.argmin(coarse(_alone(_lacks(at, sooner), still))))]
+    goals = goals.copy()
+    goals[:, first] = sooner[:, first]
+    lead, also, instead, deciding = _lacks(at, goals)
+    noise, open_ = at.reward.noise, np.zeros(K, dtype=bool)
+    open_[still] = True
+    if at.about == K:
+        counts[still] = _alone((lead, also, instead, deciding), still)
+    else:
+        own = noise[still] + noise[at.about]
+        needs = np.minimum(lead, _MOST)[still] / own  # what 1/(variance of the lead) has to be
+        patience = _PATIENCE * float(needs.min())
+        counts[still], counts[at.about] = _cheapest(
+            *(np.minimum(needs, patience), noise[still], float(noise[at.about]), also[still]),
+            *(instead[still], 0.0, at.prices[still], float(at.prices[at.about])),
+        )
+    return _served(counts, at.capital.marks[1:], deciding - 1, open_)
+
+
+_Lacks = tuple[FloatArray, FloatArray, FloatArray, IntArray]
+
+
+def _alone(lacks: _Lacks, still: IntArray) -> FloatArray:
+    """Pulls of each, if nothing but its own are missing."""
+    lead, also, instead, _ = lacks
+    return np.minimum(np.minimum(np.maximum(lead, also), instead), _MOST)[still]
+
+
+def _lacks(at: Missing, goals: FloatArray) -> _Lacks:
+    """Pulls that the lead takes, that limits take as well, or instead; and which mark decides.
+
+    Whether an option is to be shown to be better, or ruled out, goes by what it seems to be.
+    """
+    capital, (margins, errors, tolerances) = at.capital, at.known
+    better, out = goals
+    kept = capital.all_within() if capital.loose else capital.all_keep()
+    wider = margins + (tolerances if capital.loose else 0.0)
+    keeping = _pulls(better - kept, np.maximum(wider, 0.0), errors)
+    keeping = np.where(kept >= better, 0.0, keeping)
+    alone = out - math.log((1.0 - OF_PURSE) / len(capital.marks)) - capital.all_break()
+    lack = np.minimum(alone, out - math.log(OF_PURSE) - capital.purse)
+    breaking = np.where(margins < 0, _pulls(lack, margins, errors), _MOST)
+    good = (wider >= _AT_LIMIT).all(axis=0)
+    lead = np.where(good, keeping[0], breaking[0])
+    limits = keeping[1:], breaking[1:]
+    also = np.where(good, limits[0].max(axis=0), 0.0)
+    instead = np.where(good, math.inf, limits[1].min(axis=0))
+    deciding = np.where(good, limits[0].argmax(axis=0), limits[1].argmin(axis=0))
+    return lead, also, instead, deciding + 1

@@ -1,4 +1,4 @@
-"""The question: which option is the best of those that keep all limits?"""
+"""The questions: which option is the best of those that keep limits, or which are better and do?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.limits.limit import Limit, parse_limits
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
-from surepick.algorithms.questions import Best
+from surepick.algorithms.questions import Against, Asked, Best
 from surepick.arrays import limits as cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
@@ -29,9 +29,8 @@ class Further(NamedTuple):
     spread: bool  #: whether Σ (value − mean)² is, too
 
 
-@dataclass(frozen=True)
-class Keeping(Best):
-    """Which option is the best of those that keep these limits?"""
+class Limited(Asked):
+    """A question in which options have to keep limits, given as ``keep``."""
 
     ranks = False
     keep: tuple[str, ...]
@@ -56,22 +55,13 @@ class Keeping(Best):
         return " and ".join(limit.text for limit in self.limits)
 
     @property
-    def best(self) -> str:
-        return f"{self._kept}, if there are any,"
-
-    @property
-    def _kept(self) -> str:
-        return f"the best of those that keep {self.all_limits}"
-
-    @property
-    def words(self) -> str:
-        kept = " and ".join(limit.words for limit in self.limits)
-        return f"which option is the best of those that keep {kept}"
+    def _limits_in_words(self) -> str:
+        return " and ".join(limit.words for limit in self.limits)
 
     @property
     def levels_cancel(self) -> bool:
         """A limit that is a number does not move with the level of a day."""
-        return all(limit.than is not None for limit in self.limits)
+        return super().levels_cancel and all(limit.than is not None for limit in self.limits)
 
     @property
     def overlaps(self) -> bool:
@@ -80,10 +70,6 @@ class Keeping(Best):
     @property
     def limited(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(limit.number for limit in self.limits))
-
-    @property
-    def refuses_options(self) -> str:
-        return "options are to keep limits, and cannot come and go for now"
 
     def further(self, problem: Problem) -> tuple[Further, ...]:
         """What is recorded beside rewards; two limits on one number share it."""
@@ -100,35 +86,12 @@ class Keeping(Best):
         """Whether a limit may be missed by a tolerance."""
         return any(limit.tolerance for limit in self.limits)
 
-    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
-        if epsilon is None:
-            return Promised(self._kept, f"{{It}} is {self._kept}.")
-        kept = "keeps the limits up to their tolerance" if self.loose else "keeps the limits"
-        near = f" by more than {epsilon:.12g}" if epsilon else ""
-        said = f"{kept} and that no option with {self._exactly} beats{near}"
-        return Promised(
-            f"an option that {said},",
-            f"{{It}} {said.replace('and that no', 'and no')}.".replace(" beats", " beats it"),
-            wrong="name one of which that is not true",
-            close=f"within {epsilon:.12g} of the best that keeps the limits, and keeps them itself",
-            others=f"at most {epsilon:.12g} better, or may break a limit",
-            kind="eps-pac",
-        )
-
     @property
     def _exactly(self) -> str:
         return " and ".join(limit.text.partition(" ± ")[0] for limit in self.limits)
 
-    @property
-    def nobody(self) -> Promised:
-        """What is shown where no option keeps the limits."""
-        found = f"no option keeps {self._exactly}"
-        return Promised(found, f"N{found[1:]}.", wrong="are wrong about that", kind=NOBODY)
-
-    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
-        return [*super().may_promise(epsilon, kind, items), self.nobody]
-
     def check_problem(self, problem: Problem, items: bool) -> None:
+        super().check_problem(problem, items)
         for limit in self.limits:
             limit.check(problem)
         if items:
@@ -175,3 +138,100 @@ class Keeping(Best):
                 )
                 found.append(Condition(exact, plain))
         return found
+
+
+@dataclass(frozen=True)
+class Keeping(Limited, Best):
+    """Which option is the best of those that keep these limits?"""
+
+    keep: tuple[str, ...]
+
+    @property
+    def best(self) -> str:
+        return f"{self._kept}, if there are any,"
+
+    @property
+    def _kept(self) -> str:
+        return f"the best of those that keep {self.all_limits}"
+
+    @property
+    def words(self) -> str:
+        return f"which option is the best of those that keep {self._limits_in_words}"
+
+    @property
+    def refuses_options(self) -> str:
+        if self.loose:
+            return (
+                "a limit has a tolerance, and the accounts for that know no options that come or "
+                "go; leave tolerances out"
+            )
+        return ""
+
+    def refuses_retirement(self, label: str) -> str:
+        for limit in self.limits:
+            if limit.than == label:
+                return f"others are compared with it ({limit.text}), so it has to stay"
+        return ""
+
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        if epsilon is None:
+            return Promised(self._kept, f"{{It}} is {self._kept}.")
+        kept = "keeps the limits up to their tolerance" if self.loose else "keeps the limits"
+        near = f" by more than {epsilon:.12g}" if epsilon else ""
+        said = f"{kept} and that no option with {self._exactly} beats{near}"
+        return Promised(
+            f"an option that {said},",
+            f"{{It}} {said.replace('and that no', 'and no')}.".replace(" beats", " beats it"),
+            wrong="name one of which that is not true",
+            close=f"within {epsilon:.12g} of the best that keeps the limits, and keeps them itself",
+            others=f"at most {epsilon:.12g} better, or may break a limit",
+            kind="eps-pac",
+        )
+
+    @property
+    def nobody(self) -> Promised:
+        """What is shown where no option keeps the limits."""
+        found = f"no option keeps {self._exactly}"
+        return Promised(found, f"N{found[1:]}.", wrong="are wrong about that", kind=NOBODY)
+
+    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
+        return [*super().may_promise(epsilon, kind, items), self.nobody]
+
+
+@dataclass(frozen=True)
+class KeepingAgainst(Limited, Against):
+    """Which options are better than a baseline, or a number, and keep these limits?
+
+    What is shown of an option is that it is and does, or that it is not better or breaks a limit.
+    """
+
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        Limited.__post_init__(self)
+        Against.__post_init__(self)
+
+    def settings(self) -> dict[str, Any]:
+        return Against.settings(self) | Limited.settings(self)
+
+    @property
+    def words(self) -> str:
+        other = f"{self.threshold:g}" if self.baseline is None else str(self.baseline)
+        return f"which options are better than {other} and keep {self._limits_in_words}"
+
+    def check_epsilon(self, epsilon: float) -> None:
+        """Refuse what would accept options that are as good as the baseline."""
+        if epsilon > 0:
+            raise InvalidInputError(
+                "epsilon: with limits, options are shown to be better than the baseline, not as "
+                "good; leave out epsilon or keep"
+            )
+
+    def claims_against(self, baseline: str) -> str:
+        return f"claims about which options are better than {baseline} and keep {self.all_limits}"
+
+    def said_of_claims(self, baseline: str) -> str:
+        return (
+            f"Better options are better than {baseline} and keep {self.all_limits}. Those that are "
+            "ruled out are not better, or break a limit."
+        )

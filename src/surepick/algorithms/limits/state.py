@@ -1,8 +1,8 @@
-"""A run that looks for the best of those that keep limits.
+"""A run in which options have to keep limits.
 
-Guarantee: :mod:`surepick.algorithms.limits.capital` has it, with its proof. Pulls come in blocks
-that are fixed before any of their results is seen. A pull gives the reward and all further
-numbers; nothing is bet on the first block.
+Pulls come in blocks that are fixed before any of their results is seen. A pull gives the reward and
+all further numbers; nothing is bet on the first block. What is bet on the others, and when it is
+answered, is up to the question (:mod:`surepick.algorithms.limits.decision`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, State, ToldPulls
+from surepick.algorithms.base import Claims, Pulls, State, ToldPulls
 from surepick.algorithms.findings import Kept, Known
-from surepick.algorithms.limits.capital import NOBODY, Capital, Mark, Surest
+from surepick.algorithms.limits.best import BestThatKeeps
+from surepick.algorithms.limits.claims import BetterThatKeep
+from surepick.algorithms.limits.decision import Decision, Ground, price_each
+from surepick.algorithms.limits.marks import Mark
 from surepick.algorithms.limits.measured import WAYS, Measured
-from surepick.algorithms.limits.plan import Goals, Seems, counts_of, seems, surest
-from surepick.algorithms.limits.question import Further, Keeping
-from surepick.algorithms.limits.traffic import GuardedTraffic, Held
+from surepick.algorithms.limits.question import Further, Limited
+from surepick.algorithms.limits.traffic import GuardedTraffic
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS
 from surepick.algorithms.pooled.parts import Parts, dealt, dealt_again
@@ -26,7 +28,6 @@ from surepick.algorithms.pooled.past import past_blocks
 from surepick.algorithms.pooled.prices import prices, within
 from surepick.algorithms.pooled.settings import FEWEST_PULLS, BlockSettings, block_size
 from surepick.algorithms.questions import candidate_of
-from surepick.arrays.grid import level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem
@@ -40,76 +41,84 @@ _PARTS = 2.0**20  # of a pull, to which it is rounded what an arm is due
 class KeepingState(State):
     """What is known of each option, by every number."""
 
-    saved: ClassVar[tuple[str, ...]] = ("alive", "against", "blocks", "samples", "best", "shown")
+    saved: ClassVar[tuple[str, ...]] = ("blocks", "samples", "kept", "retired", "came")
     minds_costs = True
     waits = True
+    at_rest = True  # every batch is a block
 
     def __init__(self, config: BlockSettings, problem: Problem) -> None:
-        assert isinstance(config.asked, Keeping)
+        self._begin(config, problem)
+
+    def _begin(self, config: BlockSettings, problem: Problem) -> None:
+        assert isinstance(config.asked, Limited)
         self.config, self.problem, self.asked = config, problem, config.asked
         K = problem.n_arms
         self.retired = np.zeros(K, dtype=bool)
         self.further: tuple[Further, ...] = self.asked.further(problem)
-        self.reward = Measured(problem, False)
+        self.reward = Measured(problem, self.asked.number is not None)
         plain = problem.with_direction(False)
         self.numbers = [Measured(plain.with_noise(one.kind.given), True) for one in self.further]
-        self.marks = tuple(self._mark(limit) for limit in self.asked.limits)
-        epsilon = config.epsilon / problem.unit
-        self.loose = config.epsilon > 0 or self.asked.loose
-        self.capital = Capital(K, self.marks, epsilon, self.loose)
-        everything = [self.reward, *self.numbers]
-        needed = {one.ways.parts for one in everything}
+        self.measured = [self.reward, *self.numbers]
+        self.limits = self.asked.limits
+        self.marks = tuple(self._mark(limit) for limit in self.limits)
+        needed = {one.ways.parts for one in self.measured}
         self.parts: Parts = "own" if "own" in needed else "none"
         self.parts = "single" if "single" in needed else self.parts
         self.singly = self.parts == "single"
         self.needs_spread = self.demands_spread = self.reward.reading.demands_spread
         self.by_wins = not self.reward.reading.about_means
         self.scale_estimated = self.reward.reading.estimates_scale
-        self.intervals = [self.numbers[m.column].leads(m.reference) for m in self.marks]
-        self.alive: BoolArray = np.ones(K, dtype=bool)
-        self.against: FloatArray = np.zeros(K)  # log capital, at the most
+        self.intervals = [self.measured[m.column].leads(m.reference) for m in self.marks]
+        ground = Ground(config, problem, self.asked, self.marks, self.measured)
+        self.decision: Decision = (BetterThatKeep if self.asked.compares else BestThatKeeps)(ground)
         self.kept: FloatArray = np.zeros((2, len(self.marks), K))  # of keeping, breaking: the most
         self.blocks: list[dict[str, Any]] = []
-        self.samples, self.best = 0, 0
-        self.shown = False  # whether somebody was shown to keep the limits
-        self.taken: int | None = None  # who is accepted, where that is enough
+        self.samples = 0
+        self.came = False  # whether options came on the way
         self._spreads: FloatArray | None = None
         self._told: dict[str, Any] = {}
-        self._seems: tuple[Seems, Surest] | None = None
 
     def _mark(self, limit: Any) -> Mark:
-        column = [one.name for one in self.further].index(limit.column)
-        problem, K = self.numbers[column].problem, self.problem.n_arms
+        column = 1 + [one.name for one in self.further].index(limit.column)
+        problem, K = self.measured[column].problem, self.problem.n_arms
         reference = K if limit.than is None else candidate_of(self.problem, limit.than)
         tolerance = limit.tolerance / problem.unit
         certain = np.arange(K) == reference
-        return Mark(limit, column, reference, problem.seen(limit.mark), tolerance, certain)
-
-    @property
-    def goals(self) -> Goals:
-        """Log capital that decides."""
-        delta, K = self.config.delta, self.problem.n_arms
-        if not self.loose:
-            return Goals(-math.log(delta), math.inf)
-        return Goals(math.log(2.0 / delta), math.log(2.0 * K / delta))
+        return Mark(limit.up, column, reference, problem.seen(limit.mark), tolerance, certain)
 
     def save(self) -> dict[str, Any]:
         memory = super().save()
-        memory["kept"], memory["taken"] = self.kept, self.taken
-        memory["numbers"] = [one.save() for one in (self.reward, *self.numbers)]
-        memory["capital"] = self.capital.save()
+        memory["decision"] = self.decision.save()
+        memory["numbers"] = [one.save() for one in self.measured]
         memory["intervals"] = [one.save() for one in self.intervals]
         return memory
 
     def load(self, memory: dict[str, Any]) -> None:
         super().load(memory)
-        self.kept, self.taken = memory["kept"], memory["taken"]
-        for one, own in zip((self.reward, *self.numbers), memory["numbers"], strict=True):
+        for one, own in zip(self.measured, memory["numbers"], strict=True):
             one.load(own)
-        self.capital.load(memory["capital"])
-        self._seems = None
+        self.decision.load(memory["decision"])
         for one, own in zip(self.intervals, memory["intervals"], strict=True):
             one.load(own)
+
+    # -- options that come and go ----------------------------------------------------------
+    def turn(self, problem: Problem, retired: BoolArray) -> None:
+        """Other options than before: see :mod:`surepick.algorithms.limits.histories`."""
+        memory, count = self.save(), problem.n_arms - self.problem.n_arms
+        memory["numbers"] = [
+            [np.append(column, np.zeros(count, dtype=column.dtype)) for column in one]
+            for one in memory["numbers"]
+        ]
+        none = np.zeros((2, len(self.marks), count))
+        memory["kept"] = np.concatenate([memory["kept"], none], axis=2)
+        self._begin(self.config, problem)
+        if count:  # intervals of all begin anew: their sums have a column for each option
+            memory["intervals"] = [one.save() for one in self.intervals]
+        self.load(memory)
+        self.retired, self.came = retired, self.came or count > 0
+        self.decision.turn(~retired)
+        if self._bets:
+            self.decision.look()
 
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
@@ -122,15 +131,15 @@ class KeepingState(State):
         return within(self.problem, self.funds, size, block)
 
     def traffic(self) -> GuardedTraffic:
-        now = (self.samples, self.finished, self.config.delta)
-        known = Held(self.alive, self.against, self.capital, self.shown, *now)
-        return GuardedTraffic(known, self._missing)
+        return GuardedTraffic(self.decision, self.samples, self._missing)
 
     def _planned(self) -> tuple[FloatArray, int]:
         """Shares of the next block, and how many pulls it has."""
-        K, config = self.problem.n_arms, self.config
+        config = self.config
         if not self._bets:
-            return np.full(K, 1.0 / K), max(math.ceil(FEWEST_PULLS * K), config.min_batch)
+            first = self._first()
+            n = max(math.ceil(FEWEST_PULLS * first.sum()), config.min_batch)
+            return first / first.sum(), n
         weights, missing = self._missing()
         width = np.count_nonzero(weights)
         return weights, block_size(config, self.samples, 0, missing, FEWEST_PULLS * width)
@@ -139,11 +148,12 @@ class KeepingState(State):
         """Shares of what comes next, and about how many pulls are missing."""
         K = self.problem.n_arms
         if not self._bets:
-            return np.full(K, 1.0 / K), math.inf
-        cost = np.broadcast_to(np.asarray(prices(self.problem), dtype=np.float64), K)
-        own = (self.capital, self.reward, *self._outlook(), self.alive, self.goals, cost)
-        counts = counts_of(*own, self.loose)
+            first = self._first() | (self.decision.compared() & bool(self.blocks))
+            return first / first.sum(), math.inf
+        counts = self.decision.missing(price_each(self.problem, prices(self.problem)))
         missing = float(counts.sum())
+        if not missing:
+            return np.zeros(K), 0.0
         width = np.count_nonzero(counts)
         explore = min(0.5, math.sqrt(width / max(self.samples, 1)))
         even = np.where(counts > 0, 1.0, 0.0) / width
@@ -204,86 +214,56 @@ class KeepingState(State):
         self.samples += pulls.total
         record: dict[str, Any] = made_of | {"rivals": [], "dropped": []}
         if self._bets:
-            _, bet_on = self._outlook()
-            record["rivals"] = [r for r in bet_on[:2] if r != NOBODY]
-            bets = [known.bets(own) for known, own in zip(self.numbers, rows[1:])]
-            self.capital.settle(self.reward.bets(rows[0]), bets, bet_on)
+            bets = [known.bets(own) for known, own in zip(self.measured, rows)]
+            record |= self.decision.settle(bets, len(self.blocks) + 1)
             for mark, leads in zip(self.marks, self.intervals):
                 leads.take(bets[mark.column].market, [bets[mark.column].block])
-            record["dropped"] = self._decide()
-        for known, own in zip((self.reward, *self.numbers), rows):
+            self.kept = np.maximum(self.kept, self.decision.on_limits())
+        for known, own in zip(self.measured, rows):
             known.add(own)
-        self._seems = None
         self.blocks.append(record)
         if self._bets:
-            self._look()
+            self.decision.look()
 
     @property
     def _bets(self) -> bool:
         """Whether the next block is bet on: something is known of everybody.
 
-        The first block of a run measures everybody; what was measured before it may not.
+        The first block of a run measures everybody; what was measured before it may not, and
+        nothing is known of options that come later.
         """
-        past = any("past" in block for block in self.blocks)
-        return bool(self.blocks) and not (past and (self.reward.totals.counts == 0).any())
+        before = self.came or any("past" in block for block in self.blocks)
+        unknown = (self.reward.totals.counts == 0) & ~self.retired
+        return bool(self.blocks) and not (before and unknown.any())
 
-    def _outlook(self) -> tuple[Seems, Surest]:
-        """By all settled blocks: how options stand to limits, and what to bet on."""
-        if self._seems is None:
-            known = seems(self.marks, self.numbers)
-            self._seems = known, surest(self.marks, self.reward, known, self.alive)
-        return self._seems
-
-    def _decide(self) -> list[dict[str, Any]]:
-        """Rule out, accept; who was ruled out, for the record."""
-        goals, logs = self.goals, self.capital.against()
-        sides = np.array([self.capital.all_keep(), self.capital.all_break()])
-        self.kept = np.maximum(self.kept, sides)
-        lost = np.flatnonzero(self.alive & reached(logs, goals.racing))
-        self.against = np.where(self.alive, np.maximum(self.against, logs), self.against)
-        self.alive[lost] = False
-        if reached(self.capital.somebody_keeps(), goals.racing):
-            self.shown = True
-        if self.loose and self.alive.any():
-            spare = self.capital.accepted(self.alive, goals.accepting)
-            fine = np.flatnonzero(reached(spare + goals.accepting, goals.accepting))
-            if len(fine):
-                self.taken = int(fine[np.argmax(level(self.reward.means[fine]))])
-        return [{"candidate": int(x), "log_capital": _finite(logs[x])} for x in lost]
-
-    def _look(self) -> None:
-        """Who would be named now."""
-        if self.taken is not None:
-            self.best = self.taken
-        elif self.alive.any():
-            self.best = self._outlook()[1].first
+    def _first(self) -> BoolArray:
+        """Whom to measure without bets: everybody, or those who came since."""
+        unknown = (self.reward.totals.counts == 0) & ~self.retired
+        return unknown if self.came and self.blocks else ~self.retired
 
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
-        left = int(self.alive.sum())
-        return left == 0 or self.taken is not None or (left == 1 and self.shown)
+        return bool(self.decision.finished)
 
     @property
     def active(self) -> IntArray:
-        return np.flatnonzero(self.alive)
+        return self.decision.active
+
+    def left(self) -> int:
+        return self.decision.left()
 
     def leader(self) -> int:
-        return self.best
+        return self.decision.best
 
     def promise(self) -> Promise | None:
-        config, kind = self.config, self.problem.noise_kind
-        if not self.finished:
-            return None
-        if not self.alive.any():
-            what = self.asked.nobody
-        else:
-            what = self.asked.promised(None if self.taken is None else config.epsilon, kind)
-        return Promise(config.delta, what, config.theorem)
+        return self.decision.promise()
+
+    def claims(self) -> Claims | None:
+        return self.decision.claims()
 
     def progress(self) -> FloatArray:
-        share = np.clip(self.against / self.goals.racing, 0.0, 1.0)
-        return np.where(self.alive, share, 1.0)
+        return self.decision.progress()
 
     def p_value(self) -> float | None:
         return None
@@ -292,13 +272,14 @@ class KeepingState(State):
         if not self._bets:
             return None
         means, errors = self.reward.means, self.reward.errors
-        apart = np.sqrt(errors + errors[self.best])
-        apart[self.best] = 0.0
-        shown = self.reward.reading.shown(means, means[self.best] - means, apart)
+        best = self.decision.best
+        apart = np.sqrt(errors + errors[best])
+        apart[best] = 0.0
+        shown = self.reward.reading.shown(means, means[best] - means, apart)
         K = len(means)
         ends = np.full(K, -math.inf), np.full(K, math.inf)
         values, behind, error = shown
-        return Known(values, behind, error, *ends, np.exp(-np.maximum(self.against, 0.0)))
+        return Known(values, behind, error, *ends, self.decision.p_values())
 
     def limits_kept(self) -> list[Kept]:
         """How each option stands to each limit."""
@@ -306,7 +287,7 @@ class KeepingState(State):
 
     def _kept(self, number: int) -> Kept:
         mark, K = self.marks[number], self.problem.n_arms
-        known, delta = self.numbers[mark.column], self.config.delta
+        known, delta = self.measured[mark.column], self.config.delta
         unit, bounds = known.problem.unit, known.problem.noise_kind.bounds
         counts, sums = known.totals.counts, known.totals.sums
         own = np.divide(sums, counts, out=np.full(K, math.nan), where=counts > 0)
@@ -318,11 +299,11 @@ class KeepingState(State):
             low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
         # A verdict is ever wrong with 0.85 δ, and one of the ends with the rest: together with δ.
         keeps, breaks = self.kept[:, number] >= -math.log(_BY_SIDE * delta)
-        above, below = (keeps, breaks) if mark.limit.up else (breaks, keeps)
+        above, below = (keeps, breaks) if mark.up else (breaks, keeps)
         low = np.where(above, np.maximum(low, mark.mark), low)
         high = np.where(below, np.minimum(high, mark.mark), high)
         words = np.where(keeps, "keeps", np.where(breaks, "breaks", "not clear yet"))
-        limit = mark.limit
+        limit = self.limits[number]
         ends = own * unit, low * unit, high * unit
         return Kept(limit.text, *ends, words.tolist(), limit.mark, limit.up, limit.about)
 
@@ -334,13 +315,13 @@ class KeepingState(State):
         if not self._bets:
             return None
         seen = [(self.reward.means, self.reward.errors)]
-        for column, known in enumerate(self.numbers):
-            ways = {mark.limit.up for mark in self.marks if mark.column == column}
+        for column, known in enumerate(self.numbers, 1):
+            ways = {mark.up for mark in self.marks if mark.column == column}
             if len(ways) == 1:
                 seen.append((known.means if ways.pop() else -known.means, known.errors))
         if len(seen) == 1:
             return None
-        beats = np.ones((len(self.alive), len(self.alive)), dtype=bool)  # (r, x)
+        beats = np.ones((self.problem.n_arms, self.problem.n_arms), dtype=bool)  # (r, x)
         for means, variances in seen:
             half = _WIDE * np.sqrt(variances)
             beats &= (means - half)[:, None] > (means + half)[None, :]
@@ -355,6 +336,7 @@ class KeepingState(State):
             "ways": list(WAYS),
             "guide": self.reward.ways.guide,
             "blocks": self.blocks,
+            **self.decision.evidence(),
         }
 
 
@@ -373,8 +355,3 @@ def _whole(weights: FloatArray, n: int) -> IntArray:
     missing = n - int(counts.sum())
     counts[order[: max(missing, 0)]] += 1
     return counts
-
-
-def _finite(value: float) -> float:
-    """As certificates have it, which know no infinity."""
-    return min(float(value), 1e300)

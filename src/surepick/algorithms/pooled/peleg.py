@@ -38,13 +38,13 @@ from surepick.algorithms.complete.state import (
     SEEDS,
     CompleteState,
 )
-from surepick.algorithms.limits.question import Keeping
+from surepick.algorithms.limits.question import Keeping, KeepingAgainst
 from surepick.algorithms.limits.state import KeepingState
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.algorithms.questions import Asked, Best, asked_by, candidate_of
+from surepick.algorithms.questions import Against, Asked, Best, asked_by, candidate_of
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -127,7 +127,8 @@ class PooledPeleg(Algorithm):
     keep
         Limits that the answer has to keep, on further numbers of the problem: the best of those is
         looked for that keep all of them, such as ``["latency <= 50", "errors <= control + 1%"]``.
-        A tolerance stands behind a limit: ``"latency <= 50 ± 2"``.
+        A tolerance stands behind a limit: ``"latency <= 50 ± 2"``. With ``baseline`` or
+        ``threshold``: all options are looked for that are better than that and keep them.
 
     Examples
     --------
@@ -216,10 +217,11 @@ class PooledPeleg(Algorithm):
         asked = asked_by(*given)
         if self.keep is None:
             return asked
-        if asked != Best():
+        against = asked if isinstance(asked, Against) else None
+        if asked != Best() and against is None:
             raise InvalidInputError(
-                "keep: the best option that keeps limits is looked for, not "
-                f"{asked.words or asked.name}; leave one of them out"
+                "keep: the best option that keeps limits is looked for, or all that are better "
+                f"than a baseline, not {asked.words or asked.name}; leave one of them out"
             )
         for name in ("items", "complete"):
             if getattr(self, name) is not None:
@@ -228,7 +230,11 @@ class PooledPeleg(Algorithm):
                 )
         if self.guess:
             raise InvalidInputError("guess: limits are shown to be kept; leave guess or keep out")
-        return Keeping(self.keep)
+        if against is None:
+            return Keeping(self.keep)
+        found = KeepingAgainst(against.baseline, against.threshold, against.claims, self.keep)
+        found.check_epsilon(self.epsilon)
+        return found
 
     def _check_cheapest(self, problem: Problem) -> None:
         """What else ``cheapest`` cannot be asked with."""
@@ -292,6 +298,8 @@ class PooledPeleg(Algorithm):
         """Only where the best is asked for, among options that are measured themselves."""
         if self.asked.refuses_options:
             return self.asked.refuses_options
+        if self.keep is not None and self.epsilon > 0:
+            return "options are to keep limits and may be close to the best; leave epsilon out"
         if self.items is not None:
             return "all options are measured on the same items; leave items out"
         if problem.transductive:

@@ -177,6 +177,9 @@ def _best_few(at: dict[str, Any]) -> str:
 def _compared(at: dict[str, Any]) -> str:
     """What is known where options are compared with a baseline."""
     found = f"Compared with {at['claims']['baseline']}: {at['claims']['counted']}."
+    if at["guardrails"]:
+        limits = listed([one["title"] for one in at["guardrails"]])
+        found = f"{found[:-1]}, where better ones also keep {limits}."
     if at["ratio"]["alarm"]:
         return (
             f"{found} Visitors did not arrive in the shares that were set, so this proves nothing."

@@ -12,8 +12,16 @@ with b, g, e what bets on "x breaks a limit", "r keeps it" and "r is better" pay
 the blocks in which r was x's rival; f and r follow from what was known before. Against "nobody
 keeps them": S = 0.2 mean of min G_k + 0.8 Π_k (min G_k over the blocks k led).
 Whoever has W ≥ 1/δ is out; the last one is the answer if S ≥ 1/δ; if all are out, nobody keeps
-them. With tolerances or epsilon both take 2/δ, and an option is accepted with 2K/δ on "it keeps
-all limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
+them.
+
+Options may come and go, unless a limit has a tolerance. What is true may then change when they do,
+so there are epochs, each with all of this capital from its beginning on, and with averages over who
+was there then. One begins whenever somebody is retired who was not out, with what was held against
+that one. A newcomer joins the last epoch, with the least that is held against anyone who is left,
+or against "nobody keeps them". Who is out is so in every epoch, and S ≥ 1/δ holds in each.
+
+With tolerances or epsilon W and S take 2/δ, and an option is accepted with 2K/δ on "it keeps all
+limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
 """
 
 from __future__ import annotations
@@ -30,6 +38,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide
 from surepick.verifier.noise import Noise, read_noise
+from surepick.verifier.options import at_first, turns_of
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News
 from surepick.verifier.rules.pooled import Market
@@ -79,19 +88,14 @@ class Found(NamedTuple):
 
 def verify(check: Check) -> Found:
     """Who is left, worked out again block by block."""
-    evidence, K = check.evidence, len(check.candidates)
-    prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
-    fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
-    check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
-    check.demand(check.kind.scales is None, "its options have noise of different scales")
-    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
-    check.demand(len(check.distinct()) == K, "two of its options are the same")
     limits = limits_of(check)
-    check.demand(check.settings.get("keep") == [one.text for one in limits], _OTHERS)
+    check_asked(check, limits)
     book = _Book(check, limits)
-    blocks = blocks_of(check)
+    blocks, told = blocks_of(check), 0
     for number, (record, batches) in enumerate(blocks):
         check.demand(len(batches) == 1, f"block {number} is not one batch")
+        book.turn(told)
+        told += record["batches"]
         if number >= len(blocks) - check.waited:
             none = not record["rivals"] and not record["dropped"]
             check.demand(book.over and none, "bets were made after the decision")
@@ -99,9 +103,22 @@ def verify(check: Check) -> Found:
         over = book.over
         check.demand(not over, f"block {number} comes after the question was answered")
         book.settle(record, batches[0], f"block {number}")
+    book.turn(told)
     check.risk = check.delta
     left = np.flatnonzero(book.alive).tolist()
     return Found(left, book.somebody, book.accepted, limits)
+
+
+def check_asked(check: Check, limits: list[Limit]) -> None:
+    """The problem and the settings must be those that this rule is for."""
+    evidence, K = check.evidence, len(check.candidates)
+    prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
+    fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
+    check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
+    check.demand(check.kind.scales is None, "its options have noise of different scales")
+    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
+    check.demand(len(check.distinct()) == K, "two of its options are the same")
+    check.demand(check.settings.get("keep") == [one.text for one in limits], _OTHERS)
 
 
 _OTHERS = "the limits are not those that the algorithm was set to"
@@ -117,7 +134,7 @@ def conclude(check: Check, found: Found) -> None:
     check.demand(chosen in left or not left, "the answer is not among the survivors")
     texts = " and ".join(one.text for one in found.limits)
     exactly = " and ".join(one.exactly for one in found.limits)
-    check.further = _rests_on(check, found.limits)
+    check.further = rests_on(check, found.limits)
     if not left:
         check.demand(kind in ("nobody", "heuristic"), "all options are ruled out, and it names one")
         due = Stated(f"no option keeps {exactly}", sure(check.delta), _THEOREM)
@@ -148,7 +165,7 @@ _THEOREM = (
 )
 
 
-def _rests_on(check: Check, limits: list[Limit]) -> list[str]:
+def rests_on(check: Check, limits: list[Limit]) -> list[str]:
     """What has to be true of further numbers."""
     found = {one.column: kind_of(check, one).rests_on(items=False) for one in limits}
     return [f"for {column}: {text}" for column, text in found.items() if text]
@@ -178,6 +195,7 @@ def _limit(check: Check, text: str) -> Limit:
         if margin is not None and (size := _number(margin[3])) is not None:
             label, value = margin[1], size if margin[2] == "+" else -size
         labels = [check.label(i) for i in range(len(check.candidates))]
+        labels = labels[: at_first(check)]
         check.demand(labels.count(label) == 1, f"no option is called {label!r:.80}")
         reference = labels.index(label)
     near = 0.0 if tolerance is None else _number(tolerance)
@@ -263,27 +281,29 @@ class _Number:
         return np.where(own[..., None], 0.0, logs)
 
 
-class _Book:
-    """All capital, as logs."""
+class Seen(NamedTuple):
+    """How far options seem to be inside of limits, (L, K), in deviations of one measurement."""
 
-    def __init__(self, check: Check, limits: list[Limit]) -> None:
+    apart: np.ndarray
+    doubt: np.ndarray  #: variances of that
+    surely: np.ndarray  #: squared standard errors, with the sign
+
+
+class Record:
+    """All numbers of the measurements, and capital on limits being kept or broken, as logs."""
+
+    def __init__(self, check: Check, limits: list[Limit], rewards_by_number: bool = False) -> None:
         self.check, self.limits, self.K = check, limits, len(check.candidates)
         K, L = self.K, len(limits)
-        self.reward = _Number(check, False)
+        self.reward = _Number(check, rewards_by_number)
         self.columns = list(dict.fromkeys(one.column for one in limits))
         by_column = {one.column: kind_of(check, one) for one in limits}
         self.kinds = [by_column[name] for name in self.columns]
         self.numbers = [_Number(self._variant(name), True) for name in self.columns]
         self.loose = check.epsilon > 0 or any(one.tolerance for one in limits)
-        self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
-        self.accepting = math.log(2.0 * K / check.delta)
-        start = np.log(_ACCOUNTS)
-        self.ahead, self.close = (np.tile(start, (K, K, 1)) for _ in range(2))
-        self.keeps, self.breaks, self.within = (np.tile(start, (L, K, 1)) for _ in range(3))
-        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
-        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
-        self.alive, self.somebody = np.ones(K, dtype=bool), False
-        self.accepted: list[int] = []
+        self.start, self.came = np.log(_ACCOUNTS), False
+        self.there = np.arange(K) < at_first(check)  # who was added, and not retired
+        self.keeps, self.breaks, self.within = (np.tile(self.start, (L, K, 1)) for _ in range(3))
         singly = [self.reward.check.kind, *self.kinds]
         self.parts = "single" if any(kind.singly for kind in singly) else "none"
         if self.parts == "none" and any("parts" in kind.columns for kind in singly):
@@ -318,42 +338,33 @@ class _Book:
         self.check.demand(set(found) <= {"sums", "spreads"}, "a further number has unknown columns")
         return own | found
 
-    @property
-    def over(self) -> bool:
-        left = int(self.alive.sum())
-        return left == 0 or bool(self.accepted) or (left == 1 and self.somebody)
-
-    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
-        """Pay out one block, and see who is out."""
-        check = self.check
-        everything = (self.reward, *self.numbers)
-        blocks = [read_block(check, [batch])]
+    def read(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> list[Block]:
+        """A block of every number, the reward first."""
+        blocks = [read_block(self.check, [batch])]
         blocks += [
             read_block(known.check, [self._column(batch, name)])
             for name, known in zip(self.columns, self.numbers)
         ]
-        bets = self._bets()
-        if bets or not record.get("past"):
+        if self.bets() or not record.get("past"):
             self._check_dealt(blocks[0], where)
-        if not bets:
-            fine = not record["rivals"] and not record["dropped"]
-            check.demand(fine, f"{where} has no past to bet by")
-        else:
-            first, second = self._rivals(record["rivals"], where)
-            purses = self._purses(first, second)
-            for known, block in zip(everything, blocks):
-                known.open(block, where)
-            self._pay(first, second, *purses)
-            self._decide(record["dropped"], where)
-        for known, block in zip(everything, blocks):
+        return blocks
+
+    def open(self, blocks: list[Block], where: str) -> None:
+        """Read a block, by what was known before it."""
+        for known, block in zip((self.reward, *self.numbers), blocks):
+            known.open(block, where)
+
+    def add(self, blocks: list[Block]) -> None:
+        """Take in a settled block."""
+        for known, block in zip((self.reward, *self.numbers), blocks):
             known.add(block)
 
-    def _bets(self) -> bool:
-        """Nothing is bet on the first block, nor while the past says nothing of an option."""
+    def bets(self) -> bool:
+        """Nothing is bet on the first block, nor while nothing is known of an option."""
         known = self.reward.past
-        if known is None or not self.check.past:
+        if known is None or not (self.check.past or self.came):
             return known is not None
-        return bool(np.isin(np.arange(self.K), known.arms).all())
+        return bool(np.isin(np.flatnonzero(self.there), known.arms).all())
 
     def _check_dealt(self, block: Block, where: str) -> None:
         """Parts must follow from counts alone, whichever number needs them."""
@@ -363,12 +374,9 @@ class _Book:
             several, gaps = "several rewards are summed up", "has gaps in its numbers"
             check_one_by_one(self.check, block, where, several, gaps)
 
-    def _margins(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far options seem to be inside of limits, (L, K), and in squared standard errors.
-
-        The former in deviations of one measurement, the latter with its sign.
-        """
-        found, surely = [], []
+    def margins(self) -> Seen:
+        """How far options seem to be inside of limits."""
+        found = []
         for limit in self.limits:
             known = self.numbers[self.columns.index(limit.column)]
             view, single = known.look()[1], known.single
@@ -381,20 +389,156 @@ class _Book:
                 doubt = doubt + doubt[limit.reference]
                 apart[limit.reference] = -mark
             apart = apart if limit.up else -apart
-            squared = _squared(apart, doubt)
+            surely = squared(apart, doubt)
             if limit.reference is not None:
-                squared[limit.reference] = _SUREST if limit.itself else -_SUREST
-            found.append(apart / np.sqrt(single))
-            surely.append(squared)
-        return np.array(found), np.array(surely)
+                surely[limit.reference] = _SUREST if limit.itself else -_SUREST
+            found.append((apart / np.sqrt(single), doubt / single, surely))
+        return Seen(*map(np.array, zip(*found)))
+
+    def limits_paid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log of what a block pays on limits being kept, broken, and kept up to tolerances."""
+        found, everyone = [], np.arange(self.K)
+        for limit in self.limits:
+            known = self.numbers[self.columns.index(limit.column)]
+            unit = known.check.noise
+            one = np.array([self.K if limit.reference is None else limit.reference])
+            mark, near = limit.mark / unit, limit.tolerance / unit
+            above = known.paid(one, everyone, -mark)[0]
+            below = known.paid(everyone, one, mark)[:, 0]
+            keeps, breaks = (above, below) if limit.up else (below, above)
+            within = keeps
+            if self.loose and limit.up:
+                within = known.paid(one, everyone, near - mark)[0]
+            elif self.loose:
+                within = known.paid(everyone, one, near + mark)[:, 0]
+            found.append((keeps, breaks, within))
+        keeps, breaks, within = map(np.array, zip(*found))
+        return keeps, breaks, within
+
+    def pay_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pay out a block; what it paid on limits being kept, and broken, as logs, (L, K)."""
+        keeps, breaks = log_sum(self.keeps), log_sum(self.breaks)
+        for held, paid in zip((self.keeps, self.breaks, self.within), self.limits_paid()):
+            held += paid
+        return log_sum(self.keeps) - keeps, log_sum(self.breaks) - breaks
+
+    def certain(self, logs: np.ndarray, kept: bool) -> np.ndarray:
+        """Log capital (L, …, K); a margin of an option to itself is kept or broken for certain."""
+        found = logs.copy()
+        for number, limit in enumerate(self.limits):
+            if limit.reference is not None and limit.itself == kept:
+                found[number, ..., limit.reference] = math.inf
+        return found
+
+
+class _Epoch:
+    """All capital since some time, as logs; in arrays that have room for all options ever."""
+
+    def __init__(self, start: np.ndarray, L: int, there: np.ndarray, begun: float) -> None:
+        K = len(there)
+        self.member, self.met = there.copy(), there.copy()
+        self.begun, self.nobody = np.full(K, begun), begun
+        self.most, self.most_nobody = self.begun.copy(), begun
+        self.ahead, self.close = (np.tile(start, (K, K, 1)) for _ in range(2))
+        self.keeps, self.breaks, self.within = (np.tile(start, (L, K, 1)) for _ in range(3))
+        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
+        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
+
+
+class _Paid(NamedTuple):
+    """What a block paid, as logs; nothing for options that have not come."""
+
+    ahead: np.ndarray
+    close: np.ndarray | None
+    limits: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class _Book(Record):
+    """Capital against every option, and against nobody keeping the limits."""
+
+    def __init__(self, check: Check, limits: list[Limit]) -> None:
+        super().__init__(check, limits)
+        self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
+        self.accepting = math.log(2.0 * self.K / check.delta)
+        self.epochs = [_Epoch(self.start, len(limits), self.there, 0.0)]
+        self.alive, self.somebody = self.there.copy(), False
+        self.accepted: list[int] = []
+        self.turns = turns_of(check)
+        check.demand(not self.turns or not self.loose, "options come and go, and limits are loose")
+
+    def turn(self, told: int) -> None:
+        """Let options come and go that did so after so many batches."""
+        while self.turns and self.turns[0].batch == told:
+            turn = self.turns.pop(0)
+            if turn.added:
+                self._enter(turn.arms)
+            else:
+                self._leave(turn.arms[0])
+        self.check.demand(not self.turns or self.turns[0].batch > told, "options change too early")
+
+    def _now(self) -> tuple[np.ndarray, float]:
+        """What is held against each option, and nobody, where that is not refuted."""
+        found, nobody = np.full(self.K, math.inf), math.inf
+        for epoch in self.epochs:
+            left = epoch.member & self.there & (epoch.most < self.racing)
+            found[left] = np.minimum(found, epoch.begun + self._against(epoch))[left]
+            if epoch.most_nobody < self.racing:
+                nobody = min(nobody, epoch.nobody + self._nobody(epoch))
+        return found, nobody
+
+    def _enter(self, arms: list[int]) -> None:
+        against, nobody = self._now()
+        least = min(0.0, float(against.min()), nobody)
+        self.epochs[-1].member[arms] = True
+        for epoch in self.epochs:
+            epoch.begun[arms], epoch.most[arms] = least, least
+        self.there[arms], self.came = True, True
+        self._look()
+
+    def _leave(self, arm: int) -> None:
+        against = float(self._now()[0][arm])
+        self.there[arm] = False
+        if math.isfinite(against):
+            began = _Epoch(self.start, len(self.limits), self.there, min(against, 0.0))
+            self.epochs.append(began)
+        self._look()
+
+    def _look(self) -> None:
+        """Who is in, and whether somebody was shown to keep the limits."""
+        self.alive = self.there & (self._least() < self.racing)
+        self.somebody = all(one.most_nobody >= self.racing - _CLOSE for one in self.epochs)
+
+    def _least(self) -> np.ndarray:
+        """The most that was ever held against each option, in the epoch where that is least."""
+        found = [np.where(one.member, one.most, math.inf) for one in self.epochs]
+        return np.min(found, axis=0)
+
+    @property
+    def over(self) -> bool:
+        left = int(self.alive.sum())
+        return left == 0 or bool(self.accepted) or (left == 1 and self.somebody)
+
+    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
+        """Pay out one block, and see who is out."""
+        check, blocks = self.check, self.read(record, batch, where)
+        if not self.bets():
+            fine = not record["rivals"] and not record["dropped"]
+            check.demand(fine, f"{where} has no past to bet by")
+        else:
+            first, second = self._rivals(record["rivals"], where)
+            purses = self._purses(first, second)
+            self.open(blocks, where)
+            self._pay(first, second, *purses)
+            self._decide(record["dropped"], where)
+        self.add(blocks)
 
     def _purses(self, first: int, second: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Log shares of purses on broken limits, on rivals, and of limits in the former."""
-        inside, view = 0.5 * self._margins()[1], self.reward.look()[1]
+        inside, view = 0.5 * self.margins().surely, self.reward.look()[1]
         rivals = np.full(self.K, first)
         rivals[first] = second
         doubt = (view.common**2).sum(axis=1) + view.own
-        ahead = 0.5 * _squared(view.means[rivals] - view.means, doubt[rivals] + doubt)
+        ahead = 0.5 * squared(view.means[rivals] - view.means, doubt[rivals] + doubt)
         least = inside.min(axis=0)
         odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
         of_limits = -inside - np.logaddexp.reduce(-inside, axis=0)
@@ -408,7 +552,7 @@ class _Book:
         due = min(2, len(left))
         fine = len(named) == due and len(set(named)) == due and set(named) <= set(left)
         check.demand(fine, f"{where}: the rivals are not two of those that are left")
-        means, worst = self.reward.look()[1].means, self._margins()[0].min(axis=0)
+        means, worst = self.reward.look()[1].means, self.margins().apart.min(axis=0)
         size = float(np.abs(means[left]).max()) + float(np.ptp(means[left]))
         for place, one in enumerate(named):
             among = [x for x in left if x not in named[:place]]
@@ -430,65 +574,76 @@ class _Book:
         on_rival: np.ndarray,
         of_limits: np.ndarray,
     ) -> None:
-        everyone, K = np.arange(self.K), self.K
-        keeps, breaks, ahead = log_sum(self.keeps), log_sum(self.breaks), log_sum(self.ahead)
-        self.ahead = self.ahead + self.reward.paid(everyone, everyone, 0.0)
+        everyone = np.arange(self.K)
+        came = np.arange(self.K) < max(np.flatnonzero(self.there)) + 1
+        both, each = (came[:, None] & came)[..., None], came[None, :, None]
+        close = None
         if self.loose:
-            near = self.check.epsilon / self.check.noise
-            self.close = self.close + self.reward.paid(everyone, everyone, near)
-        for number, limit in enumerate(self.limits):
-            known = self.numbers[self.columns.index(limit.column)]
-            unit = known.check.noise
-            one = np.array([K if limit.reference is None else limit.reference])
-            mark, near = limit.mark / unit, limit.tolerance / unit
-            above = known.paid(one, everyone, -mark)[0]
-            below = known.paid(everyone, one, mark)[:, 0]
-            self.keeps[number] += above if limit.up else below
-            self.breaks[number] += below if limit.up else above
-            if self.loose and limit.up:
-                self.within[number] += known.paid(one, everyone, near - mark)[0]
-            elif self.loose:
-                self.within[number] += known.paid(everyone, one, near + mark)[:, 0]
-        more_keeps, more_ahead = log_sum(self.keeps) - keeps, log_sum(self.ahead) - ahead
-        broken = np.logaddexp.reduce(of_limits + log_sum(self.breaks) - breaks, axis=0)
-        for x in range(K):
+            close = self.reward.paid(everyone, everyone, self.check.epsilon / self.check.noise)
+        ahead = np.where(both, self.reward.paid(everyone, everyone, 0.0), 0.0)
+        keeps, breaks, within = (np.where(each, own, 0.0) for own in self.limits_paid())
+        paid = _Paid(ahead, close, (keeps, breaks, within))
+        for epoch in self.epochs:
+            self._pay_one(epoch, paid, first, second, on_limits, on_rival, of_limits)
+            epoch.most = np.maximum(epoch.most, epoch.begun + self._against(epoch))
+            epoch.most_nobody = max(epoch.most_nobody, epoch.nobody + self._nobody(epoch))
+
+    def _pay_one(
+        self,
+        epoch: _Epoch,
+        paid: _Paid,
+        first: int,
+        second: int,
+        on_limits: np.ndarray,
+        on_rival: np.ndarray,
+        of_limits: np.ndarray,
+    ) -> None:
+        held = epoch.keeps, epoch.breaks, epoch.ahead
+        keeps, breaks, ahead = (log_sum(own) for own in held)
+        for own, more in zip((epoch.keeps, epoch.breaks, epoch.within), paid.limits):
+            own += more
+        epoch.ahead += paid.ahead
+        if paid.close is not None:
+            epoch.close += paid.close
+        more_keeps, more_breaks = log_sum(epoch.keeps) - keeps, log_sum(epoch.breaks) - breaks
+        more_ahead = log_sum(epoch.ahead) - ahead
+        broken = np.logaddexp.reduce(of_limits + more_breaks, axis=0)
+        for x in np.flatnonzero(self.there).tolist():
             r = second if x == first else first
             if r < 0:
-                self.alone[x] += broken[x]
+                epoch.alone[x] += broken[x]
                 continue
             own, rest = on_limits[x] + broken[x], on_rival[x]
-            self.led_keeps[:, x, r] += np.logaddexp(own, rest + more_keeps[:, r])
-            self.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
-        self.led_somebody[:, first] += more_keeps[:, first]
+            epoch.led_keeps[:, x, r] += np.logaddexp(own, rest + more_keeps[:, r])
+            epoch.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
+        epoch.led_somebody[:, first] += more_keeps[:, first]
 
-    def _certain(self, logs: np.ndarray, kept: bool) -> np.ndarray:
-        """Log capital (L, …, K); a margin of an option to itself is kept or broken for certain."""
-        found = logs.copy()
-        for number, limit in enumerate(self.limits):
-            if limit.reference is not None and limit.itself == kept:
-                found[number, ..., limit.reference] = math.inf
-        return found
-
-    def _against(self) -> np.ndarray:
-        L, K = len(self.limits), self.K
+    def _against(self, epoch: _Epoch) -> np.ndarray:
         with np.errstate(divide="ignore"):
-            broken = np.logaddexp.reduce(self._certain(log_sum(self.breaks), False), axis=0)
-            found = broken + math.log(_BROKEN / L)
-            led = self._certain(self.led_keeps, True).min(axis=0)
-            purse = np.minimum(led, self.led_ahead).sum(axis=1) + self.alone
+            broken = np.logaddexp.reduce(self.certain(log_sum(epoch.breaks), False), axis=0)
+            found = broken + math.log(_BROKEN / len(self.limits))
+            led = self.certain(epoch.led_keeps, True).min(axis=0)
+            purse = np.minimum(led, epoch.led_ahead).sum(axis=1) + epoch.alone
             found = np.logaddexp(found, purse + math.log(_PURSE))
-            if K == 1:
+            rivals = int(epoch.met.sum()) - 1
+            if rivals < 1:
                 return found
-            both = np.minimum(self._keep(), log_sum(self.ahead))
-            both[np.arange(K), np.arange(K)] = -math.inf
-            mean = np.logaddexp.reduce(both, axis=1) + math.log(_AVERAGE / (K - 1))
-            return np.logaddexp(found, mean)
+            both = np.minimum(self._keep(epoch), log_sum(epoch.ahead))
+            none = ~(epoch.met[:, None] & epoch.met) | np.eye(self.K, dtype=bool)
+            mean = np.logaddexp.reduce(np.where(none, -math.inf, both), axis=1)
+            return np.logaddexp(found, mean + math.log(_AVERAGE / rivals))
 
-    def _keep(self) -> np.ndarray:
-        return self._certain(log_sum(self.keeps), True).min(axis=0)
+    def _keep(self, epoch: _Epoch) -> np.ndarray:
+        return self.certain(log_sum(epoch.keeps), True).min(axis=0)
+
+    def _nobody(self, epoch: _Epoch) -> float:
+        average = float(np.logaddexp.reduce(self._keep(epoch)[epoch.met]))
+        average += math.log((1 - _LED) / int(epoch.met.sum()))
+        purse = float(self.certain(epoch.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
+        return float(np.logaddexp(average, purse))
 
     def _decide(self, dropped: Any, where: str) -> None:
-        check, logs = self.check, np.minimum(self._against(), 1e300)
+        check, logs = self.check, np.minimum(self._least(), 1e300)
         named, recorded = check.columns(dropped, "candidate", "log_capital")
         alive = set(np.flatnonzero(self.alive).tolist())
         fine = set(named.tolist()) <= alive and len(set(named.tolist())) == len(named)
@@ -504,20 +659,17 @@ class _Book:
         )
         self.alive[named] = False
         check.checked += len(named)
-        average = float(np.logaddexp.reduce(self._keep())) + math.log((1 - _LED) / self.K)
-        purse = float(self._certain(self.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
-        if np.logaddexp(average, purse) >= self.racing - _CLOSE:
-            self.somebody = True
+        self.somebody = all(one.most_nobody >= self.racing - _CLOSE for one in self.epochs)
         if self.loose:
-            kept = self._certain(log_sum(self.within), True).min(axis=0)
-            close = log_sum(self.close).T.copy()
+            kept = self.certain(log_sum(self.epochs[0].within), True).min(axis=0)
+            close = log_sum(self.epochs[0].close).T.copy()
             np.fill_diagonal(close, math.inf)
             left = np.flatnonzero(self.alive)
             least = np.minimum(kept, close[:, left].min(axis=1, initial=math.inf))
             self.accepted = [int(x) for x in left if least[x] >= self.accepting - _CLOSE]
 
 
-def _squared(apart: np.ndarray, variances: np.ndarray) -> np.ndarray:
+def squared(apart: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """In squared standard errors, with the sign; 0 where nothing is known."""
     known = np.isfinite(variances)
     found = np.where(known, apart * np.abs(apart) / np.where(known, variances, 1.0), 0.0)

@@ -50,13 +50,18 @@ def weights_of(lift: FloatArray, error: FloatArray, epsilon: float) -> FloatArra
         What is close enough.
     """
     near = epsilon - np.abs(lift)
-    likely = np.stack([_above(seems / error) for seems in (lift, -lift, near)])
-    likely = np.clip(likely[: 3 if epsilon > 0 else 2], _LEAST, 1.0 - _LEAST)
+    likely = np.stack([above(seems / error) for seems in (lift, -lift, near)])
     takes = np.sqrt(lift**2 + CAUTION * error**2)
+    return weights_by(likely[: 3 if epsilon > 0 else 2], takes)
+
+
+def weights_by(likely: FloatArray, takes: FloatArray) -> FloatArray:
+    """Weights of statements, from how likely claims seem to be right, and 1/√(pulls they take)."""
+    likely = np.clip(likely, _LEAST, 1.0 - _LEAST)
     return likely / (1.0 - likely) / takes * takes.min()
 
 
-def _above(z: FloatArray) -> FloatArray:
+def above(z: FloatArray) -> FloatArray:
     """How likely it is to be above zero, z standard errors above it.
 
     With long tails: errors are estimated from a few pulls.
@@ -65,7 +70,13 @@ def _above(z: FloatArray) -> FloatArray:
     return np.where(z > 0, 1.0 - tail, tail)
 
 
-def needed(weights: FloatArray, capital: FloatArray, claimed: IntArray, delta: float) -> FloatArray:
+def needed(
+    weights: FloatArray,
+    capital: FloatArray,
+    claimed: IntArray,
+    delta: float,
+    one_true: bool = False,
+) -> FloatArray:
     """Log capital that each claim takes now, (2 or 3, M).
 
     Parameters
@@ -74,11 +85,15 @@ def needed(weights: FloatArray, capital: FloatArray, claimed: IntArray, delta: f
         Logs, against each statement.
     claimed : array, (M,)
         What was claimed about each candidate; −1 for nothing.
+    one_true : bool
+        Whether of the statements about a candidate never more than one is true.
     """
     lack = weights * -np.expm1(np.minimum(capital + math.log(delta), 0.0))
     here, all_of_it = np.arange(lack.shape[1]), lack.sum(axis=0)
     beside = np.stack([np.delete(lack, kind, axis=0).max(axis=0) for kind in range(len(lack))])
     open_ = all_of_it - (lack.min(axis=0) if len(lack) > CLOSE else 0.0)  # never all three are true
+    if one_true:
+        beside, open_ = np.zeros_like(lack), lack.max(axis=0)
     each = np.where(claimed < 0, open_, all_of_it - lack[claimed, here])
     return np.log1p((beside + each.sum() - each) / weights) - math.log(delta)
 

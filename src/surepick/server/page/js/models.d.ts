@@ -350,6 +350,7 @@ declare namespace Api {
     worse: string[] | null;
     undecided: string[] | null;
     close: string[] | null;
+    ruled_out: string[] | null;
     lifts: Record<string, any> | null;
     wins: Record<string, any> | null;
     best_mean: string | null;

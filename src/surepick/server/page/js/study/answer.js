@@ -120,7 +120,7 @@ function comparison(answer) {
   /** @type {[string, string[]][]} */
   const groups = [
     ["Better", answer.better ?? []],
-    ["Worse", answer.worse ?? []],
+    answer.ruled_out ? ["Ruled out", answer.ruled_out] : ["Worse", answer.worse ?? []],
   ];
   const close = answer.close ?? [];
   if (close.length) groups.push(["As good", close]);

@@ -4,7 +4,7 @@
 export const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
 
 /** @type {Record<string, string>} */
-const WORDS = { in: "still in", out: "ruled out", close: "as good" };
+const WORDS = { in: "still in", out: "ruled out", close: "as good", ruled_out: "ruled out" };
 
 /**
  * Between what the distance to a baseline lies; where it was claimed to be better or worse, and an

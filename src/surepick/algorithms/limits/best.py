@@ -1,0 +1,161 @@
+"""The best of those that keep limits: who is ruled out, and when it is decided.
+
+:mod:`surepick.algorithms.limits.capital` has the guarantee, with its proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.limits.capital import NOBODY, Capital, Paid, Surest
+from surepick.algorithms.limits.decision import Decision, Ground, finite
+from surepick.algorithms.limits.histories import Histories
+from surepick.algorithms.limits.measured import Bets
+from surepick.algorithms.limits.plan import Goals, Seems, counts_of, seems, surest
+from surepick.algorithms.limits.question import Keeping
+from surepick.arrays.grid import level, reached
+from surepick.arrays.types import BoolArray, FloatArray
+from surepick.promise import Promise
+
+
+class BestThatKeeps(Decision):
+    """Capital against each option, and who is left."""
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        K, config = ground.problem.n_arms, ground.config
+        self.loose = config.epsilon > 0 or ground.asked.loose
+        self.histories = Histories(self._accounts, np.ones(K, dtype=bool))
+        self.taken: int | None = None  # who is accepted, where that is enough
+        self._seems: tuple[Seems, Surest] | None = None
+
+    def _accounts(self, there: BoolArray) -> Capital:
+        epsilon = self.ground.config.epsilon / self.ground.problem.unit
+        return Capital(self.ground.marks, epsilon, self.loose, there)
+
+    @property
+    def capital(self) -> Capital:
+        """All accounts of the youngest epoch, the only one unless options were retired."""
+        return self.histories.last.capital
+
+    @property
+    def alive(self) -> BoolArray:
+        """Who is not ruled out, and was not retired."""
+        return self.histories.there & ~reached(self.histories.against(), self.goals.racing)
+
+    @property
+    def shown(self) -> bool:
+        """Whether somebody was shown to keep the limits."""
+        return bool(reached(self.histories.against_nobody(), self.goals.racing))
+
+    @property
+    def goals(self) -> Goals:
+        """Log capital that decides."""
+        delta, K = self.ground.config.delta, self.ground.problem.n_arms
+        if not self.loose:
+            return Goals(-math.log(delta), math.inf)
+        return Goals(math.log(2.0 / delta), math.log(2.0 * K / delta))
+
+    def save(self) -> dict[str, Any]:
+        return {"best": self.best, "taken": self.taken, "histories": self.histories.save()}
+
+    def load(self, memory: dict[str, Any]) -> None:
+        self.best, self.taken = memory["best"], memory["taken"]
+        self.histories.load(memory["histories"])
+        self._seems = None
+
+    def turn(self, there: BoolArray) -> None:
+        """Other options than before, new ones behind the others: see ``histories``."""
+        goal, histories, known = self.goals.racing, self.histories, len(self.histories.there)
+        if len(there) > known:
+            histories.enter(len(there) - known, goal)
+        for option in np.flatnonzero(histories.there & ~there):
+            histories.leave(int(option), goal)
+        self._seems = None
+        if not there[self.best]:
+            self.best = int(np.flatnonzero(self.open if self.open.any() else there)[0])
+
+    # -- bets ------------------------------------------------------------------------------
+    def outlook(self) -> tuple[Seems, Surest]:
+        """By all settled blocks: how options stand to limits, and what to bet on."""
+        if self._seems is None:
+            measured, marks = self.ground.measured, self.ground.marks
+            known = seems(marks, measured)
+            self._seems = known, surest(marks, measured[0], known, self.alive)
+        return self._seems
+
+    def settle(self, measured: Sequence[Bets], number: int) -> dict[str, Any]:
+        before, (_, bet_on) = self.alive, self.outlook()
+        paid = Paid.of(self.ground.marks, measured, self.capital.epsilon, self.loose)
+        self.histories.settle(paid, bet_on)
+        rivals = [r for r in bet_on[:2] if r != NOBODY]
+        return {"rivals": rivals, "dropped": self._decide(before)}
+
+    def _decide(self, before: BoolArray) -> list[dict[str, Any]]:
+        """Rule out, accept; who of those who were in was ruled out, for the record."""
+        goals, logs = self.goals, self.histories.against()
+        lost = np.flatnonzero(before & ~self.alive)
+        if self.loose and self.alive.any():
+            spare = self.capital.accepted(self.alive, goals.accepting)
+            fine = np.flatnonzero(reached(spare + goals.accepting, goals.accepting))
+            if len(fine):
+                self.taken = int(fine[np.argmax(level(self.ground.measured[0].means[fine]))])
+        return [{"candidate": int(x), "log_capital": finite(logs[x])} for x in lost]
+
+    def look(self) -> None:
+        self._seems = None
+        if self.taken is not None:
+            self.best = self.taken
+        elif self.alive.any():
+            self.best = self.outlook()[1].first
+
+    def missing(self, prices: FloatArray) -> FloatArray:
+        last, goals = self.histories.last, self.goals
+        goals = goals._replace(racing=goals.racing - last.nobody)
+        own = (last.capital, self.ground.measured[0], *self.outlook(), self.alive, goals)
+        return counts_of(*own, prices, self.loose)
+
+    def on_limits(self) -> FloatArray:
+        first = self.histories.epochs[0].capital  # which knows all blocks
+        return np.array([first.all_keep(), first.all_break()])
+
+    # -- where it stands -------------------------------------------------------------------
+    @property
+    def finished(self) -> bool:
+        left = self.left()
+        return left == 0 or self.taken is not None or (left == 1 and self.shown)
+
+    @property
+    def open(self) -> BoolArray:
+        return self.alive
+
+    def promise(self) -> Promise | None:
+        config, asked = self.ground.config, self.ground.asked
+        assert isinstance(asked, Keeping)
+        if not self.finished:
+            return None
+        if not self.alive.any():
+            what = asked.nobody
+        else:
+            near = None if self.taken is None else config.epsilon
+            what = asked.promised(near, self.ground.problem.noise_kind)
+        return Promise(config.delta, what, config.theorem)
+
+    def progress(self) -> FloatArray:
+        share = np.clip(self.histories.against() / self.goals.racing, 0.0, 1.0)
+        return np.where(self.alive, share, 1.0)
+
+    def p_values(self) -> FloatArray:
+        return np.exp(-np.maximum(self.histories.against(), 0.0))
+
+    def doubts(self) -> FloatArray:
+        """Of "this one is the best that keeps the limits", and of "nobody keeps them"."""
+        against = np.where(self.alive, self.histories.against(), np.inf)
+        nobody = np.inf if self.shown else self.histories.now(self.goals.racing)[1]
+        price = 2.0 if self.loose else 1.0
+        p_value = price * np.exp(-np.maximum(np.minimum(against, nobody), 0.0))
+        return np.clip(p_value, self.ground.config.delta, 1.0)
