@@ -304,7 +304,6 @@ async def by_coroutines(client, folder):
     return found
 
 
-@pytest.mark.validation
 def test_both_send_the_same_and_understand_the_same(service, numbered, tmp_path):
     for name in ("sync", "async"):
         (tmp_path / name).mkdir()

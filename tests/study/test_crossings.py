@@ -126,8 +126,8 @@ def threes():
 
 
 def crossings():
-    """Pairs that are refused, threes, and more; each pair by itself where there is time."""
-    for names in (*(p for p in pairs() if p in REFUSED), *threes(), *MORE):
+    """Pairs that are refused, and threes; each pair by itself where there is time."""
+    for names in (*(p for p in pairs() if p in REFUSED), *threes()):
         later = len(names) == 2 and inside(names)
         yield names, pytest.mark.validation if later else ()
     for names in pairs():
@@ -135,7 +135,7 @@ def crossings():
             yield names, pytest.mark.validation
 
 
-@pytest.mark.some(40)
+@pytest.mark.some(30)
 @pytest.mark.parametrize(
     "names", [pytest.param(names, id=" x ".join(names), marks=how) for names, how in crossings()]
 )
@@ -147,6 +147,11 @@ def test_together(names):
     with pytest.raises(SurepickError, match=said) as found:
         crossed(names, MemoryStorage(), "crossed")
     assert not isinstance(found.value, CertificateError)
+
+
+@pytest.mark.parametrize("names", MORE, ids=" x ".join)
+def test_more_than_two_together(names):
+    check(crossed(names, MemoryStorage(), "crossed"))
 
 
 @pytest.mark.parametrize("budget", range(30, 62, 3))
