@@ -18,7 +18,7 @@ from surepick.statistics.symmetric import log_symmetric_payoff
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Guide
 from surepick.verifier.payoffs import payoff_of
-from surepick.verifier.payoffs.bounded import _Results
+from surepick.verifier.payoffs.bounded import Results
 from surepick.verifier.payoffs.stakes import STAKES, cut_normal_stakes, normal_quantile
 from surepick.verifier.payoffs.student import log_student_bet
 from surepick.verifier.payoffs.symmetric import log_tanh_bet
@@ -140,7 +140,7 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
         means = low + width * rng.random(arms)
         sums = counts * low + width * rng.binomial(counts.astype(int), 0.3)
         squares = rng.random(arms) * counts * width**2
-        facts = _Results(counts, sums, squares, means)
+        facts = Results(counts, sums, squares, means)
         stake = share * payoff._largest_stake(c, facts)
         own = payoff._log_bets(np.array([[[stake]]]), c[None, None], facts, 0.3)[0, 0, 0]
         other = log_capped_payoff(stake, c, tuple(facts), (low, high, name == "yes-no"), 0.3)
