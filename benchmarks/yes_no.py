@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.recorded import Record, chunks, options, table
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 
 import surepick as sp
@@ -86,6 +87,44 @@ def _once(way: str, best: float, seeds: np.random.SeedSequence) -> tuple[int, bo
     algorithm = sp.algorithms.PooledPeleg(DELTA, max_samples=10**12)
     row = trial(algorithm, instance_of(best, noise, factors), seeds, Bernoulli())
     return row["samples"], row["correct"]
+
+
+# -- the lower bound -------------------------------------------------------------------------
+def nats_apart(best: Any, other: Any, n: Any, others: Any) -> Any:
+    """What so many visitors of two options tell about which is better: nats, on average.
+
+    n·kl(best, m) + others·kl(other, m), m being the rate that both would have if they were alike.
+    """
+    both = np.maximum(n + others, 1e-300)
+    level = (n * best + others * other) / both
+    return n * divergence(best, level) + others * divergence(other, level)
+
+
+def divergence(p: Any, q: Any) -> Any:
+    """kl(p, q) of two rates."""
+    return p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
+
+
+def lower_bound(rates: np.ndarray, delta: float) -> float:
+    """Visitors that every δ-PAC test takes on average, one mean per option; the first is best.
+
+    kl(1 − δ, δ) times the fewest, as fractions, that tell one nat about every lead of the best.
+    """
+    best, others = float(rates[0]), np.asarray(rates[1:])
+    least = float((1.0 / divergence(best, others)).max())  # of the best, with all that one likes
+
+    def all_of_them(excess: float) -> float:
+        n = least * (1.0 + math.exp(excess))
+        low = np.zeros(len(others))  # logs; with more than this, digits would be lost
+        high = np.full(len(others), math.log(n) + 14.0)
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            enough = nats_apart(best, others, n, np.exp(middle)) >= 1.0
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        return n + float(np.exp(high).sum())
+
+    found = minimize_scalar(all_of_them, bounds=(-7.0, 7.0), method="bounded")
+    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta) * float(found.fun)
 
 
 # -- a test of fixed size --------------------------------------------------------------------

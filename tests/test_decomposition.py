@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks import decomposition, fewer_pulls
+from benchmarks import decomposition, fewer_pulls, yes_no
 
 import surepick as sp
 from surepick.bench.named import build_instance
+from surepick.simulate import Instance
 
 
 @pytest.mark.parametrize("text", ["standard:gap=0.8", "confounding:d=3,omega=0.4"])
@@ -25,6 +26,28 @@ def test_factors_multiply_to_the_pulls_that_trials_take(text):
     each = decomposition.factors(np.array(found["rows"]), delta)
     assert math.prod(each.values()) == pytest.approx(plain["samples"].mean() / bound)
     assert min(each["blocks"], each["first block"], each["overshoot"]) > 1
+
+
+def test_of_rates_the_factors_multiply_to_the_pulls_too():
+    text, delta, n = "3 % beside 2.5 %", 0.1, 5
+    rates = decomposition.CLICKS[text]
+    instance = Instance(sp.Problem.unstructured(2, noise="yes-no"), rates)
+    found = decomposition.measure((text, delta, 0, n, 3))
+    plain = sp.simulate.trials(sp.algorithms.PooledPeleg(delta), instance, n=n, seed=3)
+    right = plain["samples"][plain["correct"]]
+    each = decomposition.factors(np.array(found["rows"]), delta)
+    bound = yes_no.lower_bound(rates, delta)
+    assert math.prod(each.values()) == pytest.approx(right.mean() / bound)
+    assert each["rivals"] == pytest.approx(1.0)  # there is one
+
+
+def test_the_lower_bound_of_rates_is_the_best_of_all_shares():
+    rates, delta = np.array([0.3, 0.2, 0.1]), 0.05
+    shares = np.random.default_rng(0).dirichlet([8.0, 8.0, 3.0], 20_000)
+    told = [yes_no.nats_apart(rates[0], rates[i], shares[:, 0], shares[:, i]) for i in (1, 2)]
+    best = decomposition.kl(delta) / np.min(told, axis=0).max()
+    assert yes_no.lower_bound(rates, delta) == pytest.approx(best, rel=2e-3)
+    assert yes_no.lower_bound(rates, delta) <= best * (1 + 1e-6)
 
 
 @pytest.mark.validation

@@ -26,6 +26,8 @@ class Outlook(NamedTuple):
     scale: float  #: a typical standard deviation
     variances: Callable[[np.ndarray], np.ndarray]  #: of the rewards of some arms
     means: Callable[[np.ndarray], np.ndarray] | None = None  #: predicted, where bets need them
+    #: squares of how far means may lie apart, where stakes expect leads by these
+    leads: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 class Guide:

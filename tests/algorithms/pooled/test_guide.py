@@ -10,6 +10,7 @@ from surepick.algorithms import PooledPeleg
 from surepick.algorithms.pooled import guide
 from surepick.algorithms.pooled.kinds.reading import pooled_variance
 from surepick.algorithms.pooled.ledger import Rows, Totals
+from surepick.algorithms.pooled.make import make_reading
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
@@ -161,3 +162,61 @@ def test_runs_of_earlier_releases_go_on_by_their_rule(misfit):
         with pytest.raises(CertificateError, match=r"the log capital against|rivals"):
             sp.verify(certificate)
     assert found[1].pulls.tolist() != found[2].pulls.tolist()
+
+
+# -- stakes on rates -------------------------------------------------------------------------
+@pytest.mark.parametrize(("rate", "times"), [(0.5, 1.0), (0.02, 49.0), (0.98, 49.0), (0.25, 3.0)])
+def test_stakes_on_rates_expect_leads_that_are_parts_of_the_rate(rate, times):
+    # One visitor's answer has variance p(1 − p); two rates lie apart by p or so, squared p².
+    problem, totals = sp.Problem.unstructured(2, noise="yes-no"), Totals(2)
+    counts = np.array([10**6, 10**6])
+    totals.add(Rows.from_counts(counts, problem.standardised(np.arange(2), rate * counts)))
+    old, new = (
+        make_reading(problem, ("direct",), rule).scales(totals).for_leads().of(np.arange(2))
+        for rule in (2, 3)
+    )
+    np.testing.assert_allclose(old / new, times, rtol=1e-3)
+
+
+def clicks(rates, rule, seed):
+    """A run by this rule of the guide, and its certificate."""
+    run = PooledPeleg(0.05).start(sp.Problem.unstructured(len(rates), noise="yes-no"))
+    if rule < 3:
+        run.state.load(run.state.save() | {"guide": rule})
+    rng = np.random.default_rng(seed)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, sums=rng.binomial(batch.counts, rates))
+    return run, run.answer.certificate()
+
+
+def test_rare_successes_take_far_fewer_visitors():
+    rates = 0.01 * np.array([1.0, 0.7, 0.6])
+    pulls = {rule: [clicks(rates, rule, seed)[0].samples for seed in range(4)] for rule in (2, 3)}
+    assert sum(pulls[3]) < 0.8 * sum(pulls[2])
+
+
+@pytest.mark.parametrize("rule", [2, 3])
+def test_stakes_on_rates_stay_by_the_rule_that_a_run_began_with(rule):
+    run, certificate = clicks(np.array([0.3, 0.18, 0.15]), rule, 1)
+    evidence = certificate["evidence"]
+    assert (evidence["guide"], evidence["precisions"]) == (rule, [10.0, 150.0])
+    assert sp.Run.from_json(run.to_json()).answer.certificate()["evidence"] == evidence
+    assert sp.verify(certificate, replay=True).replay == EXACT
+    certificate["evidence"] = evidence | {"guide": 5 - rule}
+    certificate["digest"] = fingerprint(certificate)
+    with pytest.raises(CertificateError, match="the log capital against"):
+        sp.verify(certificate)
+
+
+def test_only_bounded_rewards_have_the_third_rule():
+    run = PooledPeleg(0.05).start(sp.Problem.unstructured(3, noise=1.0))
+    rng = np.random.default_rng(0)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, rng.normal(np.array([3.0, 1.0, 0.0])[batch.arms]))
+    certificate = run.answer.certificate()
+    certificate["evidence"] = certificate["evidence"] | {"guide": 3}
+    certificate["digest"] = fingerprint(certificate)
+    with pytest.raises(CertificateError, match="not one that was fixed in advance"):
+        sp.verify(certificate)

@@ -23,6 +23,7 @@ from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 WAYS = ("direct",)
+_GUIDE = 2  # the rule by which the past guides here; see the module ``guide``
 
 
 class Measured:
@@ -33,8 +34,8 @@ class Measured:
 
     def __init__(self, problem: Problem, number: bool) -> None:
         self.problem, self.K = problem, problem.n_arms
-        self.reading = make_reading(problem, WAYS)
-        self.ways = Evidence(self.reading, WAYS, number)
+        self.reading = make_reading(problem, WAYS, _GUIDE)
+        self.ways = Evidence(self.reading, WAYS, number, guide=_GUIDE)
         points = problem.backend.host(problem.targets)
         self._points = with_zero(points) if number else points
         self.totals = Totals(self.K)

@@ -64,7 +64,9 @@ class Evidence:
         self.nearness = nearness
         #: the rule by which the past guides, where there are several; see ``GUIDE``
         own = "direct" in ways or "paired" in ways
-        self.guide = guide if own or reading.estimates_scale else 1
+        self.guide = 1
+        if own or reading.estimates_scale:
+            self.guide = min(guide, reading.latest_guide)
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:

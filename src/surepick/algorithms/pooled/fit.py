@@ -20,6 +20,12 @@ class Scales(NamedTuple):
     variance: float = 1.0  #: where it is the same for all arms
     by_arm: FloatArray | None = None  #: where it is not, (K,)
     means: FloatArray | None = None  #: predicted mean rewards, where a payoff needs them, (K,)
+    #: squares of how far means may lie apart, where that is less than single rewards vary, (K,)
+    leads: FloatArray | None = None
+
+    def for_leads(self) -> Scales:
+        """The same for the prior of stakes, which is about how large leads may be."""
+        return self if self.leads is None else self._replace(by_arm=self.leads)
 
     def of(self, arms: IntArray) -> float | FloatArray:
         """Variances of single rewards of these arms."""

@@ -23,10 +23,12 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
 
 _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
-#: the rule by which the guide goes, and designs where options are compared directly. 1, up to
-#: release 0.2: all arms deviate alike, blocks are as large as features need, and explore by them;
-#: and where features are trusted, any spread of the means counts as a residual
-GUIDE = 2
+#: the rule by which the guide goes, designs where options are compared directly, and stakes. 1, up
+#: to release 0.2: all arms deviate alike, blocks are as large as features need, and explore by
+#: them; and where features are trusted, any spread of the means counts as a residual. 1 and 2: the
+#: prior of stakes on bounded rewards goes by how much single ones vary; 3: by how far their means
+#: lie from the nearer bound. Other kinds of rewards have no rule 3
+GUIDE = 3
 _AS_MANY = 2.0  # arms that a first guess of the deviations counts for
 
 

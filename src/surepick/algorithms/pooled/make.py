@@ -119,7 +119,7 @@ def make_direct_market(
     """A market for options that are compared directly: the unit is one pull of each."""
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
 
-    variances = squared_units(problem) * scales.of(np.arange(problem.n_arms))
+    variances = squared_units(problem) * scales.for_leads().of(np.arange(problem.n_arms))
     unit = alone(np.zeros(problem.n_arms), variances)
     if len(points) > problem.n_arms:  # behind all options there is a number
         past, unit = past.with_number(), unit.with_number()

@@ -151,8 +151,9 @@ class PooledState(State):
         self.suggested = self._suggest()
 
     def as_recorded(self, evidence: dict[str, Any]) -> None:
-        if self.ways.guide > 1 and evidence.get("guide", 1) == 1:
-            self._choose_tools(self.ways.ways, self.ways.nearness, 1)
+        rule = evidence.get("guide", 1)
+        if rule in (1, 2) and rule < self.ways.guide:
+            self._choose_tools(self.ways.ways, self.ways.nearness, rule)
             self.suggested = self._suggest()
         seed = seed_in(evidence.get("blocks", []))
         if seed is not None:

@@ -91,8 +91,8 @@ class Suggested:
         return self._market
 
     def _first_block(self) -> BlockFit:
-        """What the first block can tell, rewards varying as they do."""
-        scales = self.scales
+        """What the first block can tell, rewards varying as they do, or leads as is likely."""
+        scales = self.scales.for_leads()
         if self._first_fit is None or scales.by_arm is not None:
             first = Rows.from_counts(self.first, np.zeros(self.problem.n_arms))
             self._first_fit = block_fit(self.problem, first, scales._replace(variance=1.0))

@@ -80,6 +80,7 @@ class Payoff(ABC):
     """Bets under one kind of noise."""
 
     counts_wins: ClassVar[bool] = False  #: the best is who wins, not who has the largest mean
+    guides: ClassVar[tuple[int, ...]] = (2,)  #: rules of the guide that certificates may name
     half_kept = False  #: whether half of each bet on the block at hand is not staked
 
     def __init__(self, guide: Guide, precisions: list[float]) -> None:

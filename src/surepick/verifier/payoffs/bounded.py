@@ -19,6 +19,8 @@ from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
 from surepick.verifier.views import ByFeatures, one_more
 
+#: the rule of the guide by which stakes expect leads as large as means are far from their bound
+BY_REACH = 3
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
 _OTHERS = 10.0  # pulls that the variance of all arms counts for in that of one
@@ -37,6 +39,7 @@ class Results(NamedTuple):
 class Bounded(Payoff):
     """Least squares is weighted by the variances that the past predicts."""
 
+    guides = (2, BY_REACH)
     yes_no = False  # whether the mean says all about how rewards vary
 
     @property
@@ -60,11 +63,16 @@ class Bounded(Payoff):
 
         even = known()
         once = Outlook(1.0, _kept(lambda arms: variances(arms, even)))
-        return Outlook(
-            1.0,
-            _kept(lambda arms: variances(arms, once)),
-            _kept(lambda arms: low + (high - low) * self._share(past, arms, once)),
-        )
+        each = _kept(lambda arms: variances(arms, once))
+        means = _kept(lambda arms: low + (high - low) * self._share(past, arms, once))
+
+        def leads(arms: np.ndarray) -> np.ndarray:
+            """Means lie apart by no more than they are from the bound that is nearer."""
+            reach = np.minimum(means(arms) - low, high - means(arms))
+            return np.minimum(each(arms), reach * reach)
+
+        by_reach = self.check.body["evidence"].get("guide") == BY_REACH
+        return Outlook(1.0, each, means, leads if by_reach else None)
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
         """Where the means of arms lie between the bounds, never at an end.

@@ -18,6 +18,7 @@ from surepick.verifier.order import check_pieces
 from surepick.verifier.p_value import check_p_value
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News, Pairs
+from surepick.verifier.payoffs.bounded import BY_REACH
 from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.rows import slices
 from surepick.verifier.strata import check_strata, in_strata
@@ -27,8 +28,9 @@ from surepick.verifier.ways import cancels_of, levels_of, ways_of
 # Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
 # precisions and the capital of their accounts: none was chosen after rewards were seen.
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
-_OF_REPORTS = [150.0, 1500.0]  # the precisions where the first report is dealt
-_GUIDE = 2  # rule of the guide; certificates up to release 0.2 do not name theirs
+#: the precisions where the first report is dealt, up to rule 2 of the guide
+_OF_REPORTS = [150.0, 1500.0]
+_GUIDE = 2  # rule of the guide where certificates, as those up to release 0.2, do not name theirs
 RIVALS = 8
 
 
@@ -70,12 +72,12 @@ def check_prior(check: Check) -> None:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.body["evidence"], len(ways_of(check))
     prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
-    of_reports = is_dealt(check) or check.kind.shares
-    precisions = _OF_REPORTS if of_reports else _PRECISIONS
+    of_reports, paired = is_dealt(check) or check.kind.shares, ways_of(check) == ["paired"]
+    precisions = _OF_REPORTS if of_reports and evidence.get("guide") != BY_REACH else _PRECISIONS
     check.demand(
         prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
         and evidence.get("nearness", _NEARNESS) == _NEARNESS
-        and evidence.get("guide", _GUIDE) == _GUIDE,
+        and evidence.get("guide", _GUIDE) in payoff_of(check.kind, items=paired).guides,
         "the stakes' prior is not one that was fixed in advance",
     )
 
@@ -247,6 +249,8 @@ class Book:
         """What the first block would tell with one pull per dimension, or a pull of each arm."""
         guide, first = self.payoff.guide, self.first
         assert first is not None
+        if outlook.leads is not None:
+            outlook = outlook._replace(variances=outlook.leads)
         if guide.deviations:
             everyone = np.arange(len(guide.units))
             single = outlook.variances(everyone) * guide.units**2

@@ -25,6 +25,11 @@ _AS_MANY = 10.0  # pulls that the variance of all arms together counts for in th
 _LEAST_VARIANCE = 1e-9  # of the squared range: nothing divides by zero
 
 
+def precisions_of_reports(rule: int) -> tuple[float, ...]:
+    """Prior precisions of stakes on reports of many visitors, by the rule of the guide."""
+    return OF_REPORTS if rule < 3 else PRECISIONS
+
+
 class Results(NamedTuple):
     """What a block says, arm by arm, and what was predicted; rewards in the state's unit."""
 
@@ -86,6 +91,7 @@ class BoundedRewards(Reading):
     """Every arm has a predicted mean, and a variance that goes with it."""
 
     demands_spread = True
+    latest_guide = 3
     on_items = PairedItems
     sums = BoundedSums
     yes_no: ClassVar[bool] = False  #: whether the mean says all about how rewards vary
@@ -108,7 +114,18 @@ class BoundedRewards(Reading):
         first = self._variances(totals, plain, overall)
         shares = self._predicted(totals, Scales(by_arm=first))
         means = self._low + (self._high - self._low) * shares
-        return Scales(by_arm=self._variances(totals, shares, overall), means=means)
+        each = self._variances(totals, shares, overall)
+        return Scales(by_arm=each, means=means, leads=self._leads(each, means))
+
+    def _leads(self, variances: FloatArray, means: FloatArray) -> FloatArray | None:
+        """Squares of how far means may lie apart: rates of a few in a thousand differ by less.
+
+        A reward that is nearly always 0 varies far more than its mean can differ from others: its
+        variance is about its mean, a lead at most that, squared.
+        """
+        if self.guide.rule < 3:
+            return None
+        return np.minimum(variances, np.minimum(means - self._low, self._high - means) ** 2)
 
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
@@ -173,4 +190,4 @@ class YesNoRewards(BoundedRewards):
     yes_no = True
 
     def of_reports(self) -> Reading | None:
-        return YesNoRewards(self.problem, self.guide, OF_REPORTS)
+        return YesNoRewards(self.problem, self.guide, precisions_of_reports(self.guide.rule))

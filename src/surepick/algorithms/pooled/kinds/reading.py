@@ -45,6 +45,7 @@ class Reading(ABC):
     reports_only = False  #: whether only reports can be read, whose rows are segments of visitors
     cells = 0  #: segments of which rewards are kept by themselves, to predict the next by
     estimates_scale = True  #: whether how much rewards vary is read off them
+    latest_guide = 2  #: the newest rule of the guide that is one of its own; see ``GUIDE``
     #: how blocks are read where options are measured on items; None: they cannot be
     on_items: ClassVar[type[Reading] | None] = None
     payoff: Payoff  #: what bets pay

@@ -16,10 +16,14 @@ import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.guide import Guide
-from surepick.algorithms.pooled.kinds.bounded import BoundedPayoff, Results, YesNoRewards
+from surepick.algorithms.pooled.kinds.bounded import (
+    BoundedPayoff,
+    Results,
+    YesNoRewards,
+    precisions_of_reports,
+)
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import OF_REPORTS
 from surepick.algorithms.pooled.values import Seen, alone
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -36,12 +40,13 @@ class RatesBySegment(YesNoRewards):
     reports_only = True
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
-        super().__init__(problem, guide, OF_REPORTS)
+        precisions = precisions_of_reports(guide.rule)
+        super().__init__(problem, guide, precisions)
         kind = problem.noise_kind
         assert isinstance(kind, BySegment)
         self._shares = np.array(kind.shares)
         rule = (self._low, self._high, True)
-        self.direct_payoff = BoundedPayoff(OF_REPORTS, *rule)
+        self.direct_payoff = BoundedPayoff(precisions, *rule)
 
     def of_reports(self) -> Reading | None:
         return None  # a report is not dealt: segments have too few of the tenth that would guide
