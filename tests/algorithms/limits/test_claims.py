@@ -241,8 +241,8 @@ def wrong(seed, truth, claims="all", most=400):
     return bool(false) if claims == "all" else len(false) / max(len(made), 1)
 
 
-#: as good as the baseline; just at the limit and better; better, and clearly good or bad
-_EDGES = ([0.5, 0.5, 0.6, 0.5, 0.7], [0.3, 0.3, 0.5, 0.3, 0.5])
+#: as good as the baseline; better and just at the limit; as good again; better and a hair beyond it
+_EDGES = ([0.5, 0.5, 0.6, 0.5, 0.7], [0.3, 0.3, 0.5, 0.3, 0.5 + 1e-9])
 
 
 @pytest.mark.validation
