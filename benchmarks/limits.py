@@ -21,7 +21,7 @@ on either side; *twenty options*: y from 0 to 1.9, and every third breaks the li
 
 Run with: python -m benchmarks.limits [--trials 1000] [--costs 30] [--only TEXT …]; it goes on where
 it was ended, and --only picks parts by their names. The tables have what is there: the record is of
-100 trials of each cell at least, of the first five 200: enough to see errors well above δ, too few
+100 trials of each cell at least, of the first five 400: enough to see errors well above δ, too few
 to tell 0.04 from 0.05.
 """
 

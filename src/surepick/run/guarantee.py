@@ -163,7 +163,7 @@ def promise_of(
         (turned, CAME_AND_WENT),
     )
     rests = [condition for so, condition in happened if so]
-    if claims is not None and len(problem.distinct) > 1:
+    if claims is not None:
         promise = replace(algorithm.promise_of_claims(claims.baseline), smaller=problem.minimise)
         if not state.finished:
             promise = replace(promise, stopped=Stopped(how, claims.open))

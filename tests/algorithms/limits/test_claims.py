@@ -1,6 +1,7 @@
 """Which options are better than a baseline, or a number, and keep limits."""
 
 import itertools
+import json
 import math
 
 import numpy as np
@@ -77,6 +78,19 @@ def test_with_a_number_all_options_are_compared():
     answer = site.ask(["cost <= 0.5"], threshold=0.55)
     assert (answer.better, answer.ruled_out) == (("o1",), ("now", "o2"))
     assert "better than 0.55 and keep cost <= 0.5 are right" in answer.guarantee
+
+
+@pytest.mark.parametrize("keep", [None, ["cost <= 0.5"]])
+@pytest.mark.parametrize("asked", [{"threshold": 0.5}, {"baseline": 0}])
+def test_one_option_alone_is_compared_as_well(keep, asked):
+    problem = sp.Problem.unstructured(1, noise=(0, 1), numbers={"cost": (0, 1)})
+
+    def measure(arm):
+        return {"reward": 0.9, "cost": 0.1}
+
+    answer = sp.identify(problem, measure, keep=keep, **asked)
+    assert (answer.guarantee.kind, answer.better) == ("claims", ("0",) * ("threshold" in asked))
+    assert sp.verify(json.loads(json.dumps(answer.certificate())), replay=True).replayed
 
 
 def test_where_smaller_is_better():
@@ -227,8 +241,8 @@ def wrong(seed, truth, claims="all", most=400):
     return bool(false) if claims == "all" else len(false) / max(len(made), 1)
 
 
-#: as good as the baseline; just at the limit and better; better, and clearly good or bad
-_EDGES = ([0.5, 0.5, 0.6, 0.5, 0.7], [0.3, 0.3, 0.5, 0.3, 0.5])
+#: as good as the baseline; better and just at the limit; as good again; better and a hair beyond it
+_EDGES = ([0.5, 0.5, 0.6, 0.5, 0.7], [0.3, 0.3, 0.5, 0.3, 0.5 + 1e-9])
 
 
 @pytest.mark.validation
