@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.cli.answer import _compared as compared
 
 RATES = {"a": 0.05, "b": 0.05, "c": 0.06, "d": 0.09}
 
@@ -176,6 +177,33 @@ def test_what_does_not_go_with_traffic_is_refused(surepick, options, message):
     code, _, err = surepick("new", "shop", "options.csv", "--features", "price", *options)
     assert code == 2
     assert message in err
+
+
+def test_an_answer_speaks_of_rates_in_percentage_points(surepick, folder):
+    options = ("options.csv", "--unstructured", "--rewards", "yes-no", "--control", "a")
+    surepick("new", "shop", *options, "--traffic", "--epsilon", "4.5%")
+    for number in range(10):
+        code, out, _ = surepick("split", "shop", "--json")
+        if code:
+            break
+        site(json.loads(out), number, folder)
+        surepick("record", "shop", "report.csv", "--period", f"day {number}")
+    code, out, _ = surepick("answer", "shop")
+    assert code == 0
+    assert f"after {4000 * number:,} visits in {number} periods." in out
+    assert "It is within 4.5 percentage points of the best." in out
+    assert "points ahead of a (the control); between " in out
+    assert "0.045" not in out
+
+
+def test_options_compared_with_a_baseline_are_so_many_points_above_it():
+    rates, rng = np.array([0.2, 0.6, 0.05]), np.random.default_rng(0)
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="yes-no")
+    answer = sp.identify(problem, lambda arm: float(rng.random() < rates[arm]), baseline="a")
+    lines = compared(answer, problem.noise_kind)
+    better = next(line for line in lines if line.startswith("  b: "))
+    assert better.startswith(f"  b: {100 * answer.lifts['b'].estimate:+.3g} points (")
+    assert "0." not in better.partition("(")[2]
 
 
 def test_a_version_better_than_the_baseline_is_named_and_never_called_ruled_out(surepick, folder):

@@ -167,6 +167,7 @@ def test_a_running_study_says_what_epsilon_is():
     for noise, said in (
         ("any", "at most 5 name an option that the best beats in more than 55 % of direct compar"),
         ("symmetric", "at most 5 name an option that is not within 0.05 of the best."),
+        ("yes-no", "at most 5 name an option that is not within 5 percentage points of the best."),
     ):
         problem = sp.Problem.unstructured(["a", "b"], noise=noise)
         study = sp.create_study(f"said {noise}", problem, epsilon=0.05, storage="memory://said")
@@ -201,6 +202,12 @@ def test_the_m_best_by_comparisons():
             "at most 0.05 better",
         ),
         (
+            sp.Problem.unstructured(2, noise="yes-no"),
+            {},
+            "within 5 percentage points of the best",
+            "at most 5 percentage points better",
+        ),
+        (
             sp.Problem.pairs(["a", "b"]),
             {},
             "preferred in at least 0.45 of all comparisons to any that beats every other",
@@ -208,7 +215,7 @@ def test_the_m_best_by_comparisons():
         ),
         (sp.Problem.unstructured(2), {"baseline": 0}, "", ""),
     ],
-    ids=["any", "symmetric", "pairs", "compared"],
+    ids=["any", "symmetric", "yes-no", "pairs", "compared"],
 )
 def test_a_study_says_what_epsilon_accepts(problem, settings, close, others, request):
     name = request.node.name

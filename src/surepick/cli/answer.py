@@ -26,6 +26,7 @@ from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
+    from surepick.problem.noise import NoiseKind
     from surepick.run import Answer
 
 
@@ -67,25 +68,26 @@ def command(
         _export(exports, name, False, no_answer_yet(status))
         _not_yet(status, as_json)
         raise SystemExit(NOT_YET)
-    checks, answer = study.checks(), study.answer
+    checks, answer, status = study.checks(), study.answer, study.status()
     if certificate is not None:
         from surepick.files import write_whole
 
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [
-        *(_compared(answer) if answer.lifts else [_named(answer)]),
-        f"after {plural(answer.samples, 'measurement')}{spent(answer.cost)} in "
-        f"{plural(answer.batches, 'batch', 'batches')}.",
+        *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer)]),
+        _after(answer, status["traffic"] is not None),
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
     lines += _kept(answer)
+    ahead = status["traffic"] and status["traffic"]["worth"]
+    lines += [shown(ahead)] if ahead else []
     if explain:
         lines.append(f"Exactly: {shown(str(answer.guarantee))}.")
     if answer.equivalent and not answer.lifts:
         same = ", ".join(shown(study.problem.candidate_labels[i]) for i in answer.equivalent)
         lines.append(f"Just as good, because they have the same features: {same}")
-    warnings = study.status()["warnings"]
+    warnings = status["warnings"]
     lines += [f"Warning: {shown(text)}" for text in warnings]
     if checks.fit is not None and not checks.fit:
         lines.append(f"Check: {checks.fit.message}")
@@ -142,8 +144,17 @@ def _kept(answer: Answer) -> list[str]:
     return lines
 
 
-def _compared(answer: Answer) -> list[str]:
-    """What is better than the baseline, what is worse, and what is neither."""
+def _after(answer: Answer, traffic: bool) -> str:
+    """How much it took."""
+    if traffic:
+        return f"after {plural(answer.samples, 'visit')} in {plural(answer.batches, 'period')}."
+    took = f"{plural(answer.samples, 'measurement')}{spent(answer.cost)}"
+    return f"after {took} in {plural(answer.batches, 'batch', 'batches')}."
+
+
+def _compared(answer: Answer, kind: NoiseKind) -> list[str]:
+    """What is better than the baseline, what is worse, and what is neither; rates in points."""
+    times, unit = (100.0, " points") if kind.successes else (1.0, "")
     lines = []
     for name, listed in answer.verdicts().items():
         best = best_first(answer.minimise)
@@ -151,9 +162,10 @@ def _compared(answer: Answer) -> list[str]:
         lines.append(f"{name.capitalize()}: {len(labels) or 'none'}")
         for label in labels:
             lift = answer.lifts[label]
-            ends = between(name, lift.low, lift.high, answer.epsilon, answer.minimise)
+            low, high, near = (times * end for end in (lift.low, lift.high, answer.epsilon))
+            ends = between(name, low, high, near, answer.minimise)
             known = f" ({ends})" if ends else ""
-            lines.append(f"  {shown(label)}: {lift.estimate:+.3g}{known}")
+            lines.append(f"  {shown(label)}: {times * lift.estimate:+.3g}{unit}{known}")
     return lines
 
 

@@ -12,6 +12,7 @@ from surepick.cli.studies import say, shown
 from surepick.text import plural
 
 if TYPE_CHECKING:
+    from surepick.problem.noise import NoiseKind
     from surepick.study.traffic.lookback import LookBack
 
 
@@ -59,11 +60,11 @@ def command(
     noise = read_rewards(rewards)
     epsilon = float(in_rates(epsilon, "epsilon", noise) or 0.0)
     found = look_back(past, rewards, float(delta), epsilon, control, minimise)
-    say(as_json, found.to_dict(), "\n".join(_lines(found, kind_of(noise).successes)))
+    say(as_json, found.to_dict(), "\n".join(_lines(found, kind_of(noise))))
 
 
-def _lines(found: LookBack, rates: bool) -> list[str]:
-    total = len(found.labels)
+def _lines(found: LookBack, kind: NoiseKind) -> list[str]:
+    total, rates, near = len(found.labels), kind.successes, kind.apart(found.epsilon)
     width = max(6, *(len(shown(one.period)) for one in found.periods))
     lines = [
         f"{plural(total, 'option')}, {plural(found.all_periods, 'period')}, "
@@ -76,13 +77,13 @@ def _lines(found: LookBack, rates: bool) -> list[str]:
             f"{one.risk:.2g} ({shown(one.leader)} ahead)"
         )
     leader = shown(found.leader)
-    by = f" by more than {found.epsilon:g}" if found.epsilon else ""
+    by = f" by more than {near}" if found.epsilon else ""
     lines.append(
         f"The p-value tests “another option is better{by}”. If that were true, the p-value would "
         "ever fall this low in at most that share of tests."
     )
     if found.decided:
-        best = f"within {found.epsilon:g} of the best" if found.within else "best"
+        best = f"within {near} of the best" if found.within else "best"
         lines.append(
             f"Decided after {shown(found.periods[-1].period)}: {leader} is {best}. That took "
             f"{found.visits:,} of {found.all_visits:,} visits."

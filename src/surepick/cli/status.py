@@ -136,8 +136,9 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     if content["noise_estimated"] and content["noise"] is not None:
         gives += f"; repeated ones differ by about {content['noise']:.2g}"
     if content["epsilon"]:
+        near = study.problem.noise_kind.apart(content["epsilon"])
         gives += (
-            f"; options within {content['epsilon']:g} of the baseline count as equally good"
+            f"; options within {near} of the baseline count as equally good"
             if compares(content["standing"]["question"])
             else f"; any option is accepted that is {content['promise']['close']}"
         )

@@ -131,17 +131,21 @@ class NoiseKind(ABC):
         """What a guarantee rests on where options are measured on items, and compared on each."""
         return self.provided
 
+    def apart(self, by: float) -> str:
+        """How far means are apart, in plain words."""
+        return f"{by:.12g}"
+
     def near(self, best: str, epsilon: float, items: bool) -> Promised:
         """What is promised of an option that may be short of the best by epsilon."""
-        within = f"within {epsilon:.12g} of {best}"
+        plain = f"within {self.apart(epsilon)} of {best}"
         return Promised(
-            within,
-            f"{{It}} is {within}.",
+            f"within {epsilon:.12g} of {best}",
+            f"{{It}} is {plain}.",
             wrong="name one that is not",
-            ahead=f"name an option that is not {within}",
+            ahead=f"name an option that is not {plain}",
             kind="eps-pac",
-            close=within,
-            others=f"at most {epsilon:.12g} better",
+            close=plain,
+            others=f"at most {self.apart(epsilon)} better",
         )
 
     def good(self, within: float) -> str:
@@ -150,15 +154,15 @@ class NoiseKind(ABC):
 
     def near_several(self, m: int, epsilon: float) -> Promised:
         """What is promised of m options that may be short of the m best by epsilon."""
-        within = f"within {epsilon:.12g} of the {m} best"
+        plain = f"within {self.apart(epsilon)} of the {m} best"
         return Promised(
             f"{m} options, each at most {epsilon:.12g} worse than the worst of the {m} best,",
-            f"Each is {within}.",
+            f"Each is {plain}.",
             wrong="name one that is not",
-            ahead=f"name an option that is not {within}",
+            ahead=f"name an option that is not {plain}",
             kind="eps-pac",
-            close=within,
-            others=f"at most {epsilon:.12g} better",
+            close=plain,
+            others=f"at most {self.apart(epsilon)} better",
         )
 
     def cut(self, rewards: FloatArray) -> FloatArray:
@@ -624,6 +628,9 @@ class YesNo(WithinBounds):
     @property
     def values(self) -> tuple[float, ...]:
         return 0.0, 1.0
+
+    def apart(self, by: float) -> str:
+        return f"{100 * by:.10g} percentage points"
 
     def impossible(self, rewards: FloatArray) -> IntArray:
         return np.flatnonzero((rewards != 0.0) & (rewards != 1.0))

@@ -177,14 +177,15 @@ class Keeping(Limited, Best):
         if epsilon is None:
             return Promised(self._kept, f"{{It}} is {self._kept}.")
         kept = "keeps the limits up to their tolerance" if self.loose else "keeps the limits"
-        near = f" by more than {epsilon:.12g}" if epsilon else ""
-        said = f"{kept} and that no option with {self._exactly} beats{near}"
+        near, plain = f" by more than {epsilon:.12g}" if epsilon else "", kind.apart(epsilon)
+        others = f"no option with {self._exactly} beats"
+        by = f" by more than {plain}" if epsilon else ""
         return Promised(
-            f"an option that {said},",
-            f"{{It}} {said.replace('and that no', 'and no')}.".replace(" beats", " beats it"),
+            f"an option that {kept} and that {others}{near},",
+            f"{{It}} {kept} and {others} it{by}.",
             wrong="name one of which that is not true",
-            close=f"within {epsilon:.12g} of the best that keeps the limits, and keeps them itself",
-            others=f"at most {epsilon:.12g} better, or may break a limit",
+            close=f"within {plain} of the best that keeps the limits, and keeps them itself",
+            others=f"at most {plain} better, or may break a limit",
             kind="eps-pac",
         )
 

@@ -254,7 +254,8 @@ class Traffic:
         said |= {"kind": "none", "promise": ""}
         if promise is not None:
             said |= {"kind": promise.kind, "promise": promise.ahead}
-        said |= {"labels": len(labels), "epsilon": run.algorithm.epsilon}
+        near = run.problem.noise_kind.apart(run.algorithm.epsilon)
+        said |= {"labels": len(labels), "epsilon": run.algorithm.epsilon, "near": near}
         said["claims"] = _claims(run)
         said |= {"yes_no": run.problem.noise_kind.successes, "leader_index": leader}
         said["several"] = _several(run, means)

@@ -33,7 +33,7 @@ def headline(at: dict[str, Any]) -> str:
         if at["kind"] not in PROVEN:
             return f"Stopped: {leader} looks best ({rate}), without a guarantee."
         if at["kind"] == "eps-pac":
-            decided = f"Decided: {leader} is within {_near(at)} of the best ({rate})."
+            decided = f"Decided: {leader} is within {at['near']} of the best ({rate})."
         else:
             decided = f"Decided: {leader} is best ({rate})."
         return f"{decided} {at['promise']}"
@@ -51,19 +51,12 @@ def headline(at: dict[str, Any]) -> str:
         return f"{leader} is ahead ({rate}). {at['waiting']['message']}"
     others = at["left"] - 1
     if at["epsilon"]:
-        supposing = f"If another option were more than {_near(at)} better"
+        supposing = f"If another option were more than {at['near']} better"
         return f"{leader} is ahead ({rate}). {sureness(at['risk'], supposing)}"
     return (
         f"{leader} is ahead ({rate}), and {others} other{'' if others == 1 else 's'} may still be "
         f"better. {sureness(at['risk'])}"
     )
-
-
-def _near(at: dict[str, Any]) -> str:
-    """What is close enough: rates in percentage points."""
-    if at["yes_no"]:
-        return f"{100 * at['epsilon']:.10g} percentage points"
-    return f"{at['epsilon']:.12g}"
 
 
 def _guarded(at: dict[str, Any]) -> str:
@@ -75,7 +68,7 @@ def _guarded(at: dict[str, Any]) -> str:
     if at["finished"] and at["kind"] not in PROVEN:
         return f"Stopped: {leader} looks best ({rate}), without a guarantee. {_broken(at)}".strip()
     if at["finished"] and at["kind"] == "eps-pac":
-        near = f" and is within {_near(at)} of the best that does" if at["epsilon"] else ""
+        near = f" and is within {at['near']} of the best that does" if at["epsilon"] else ""
         said = f"Decided: {leader} keeps {limits}{near} ({rate})."
     elif at["finished"]:
         said = f"Decided: {leader} is the best that keeps {limits} ({rate})."
@@ -156,7 +149,7 @@ def _best_few(at: dict[str, Any]) -> str:
     """What is known where the m best are asked for."""
     found = listed([f"{label} ({mean_text(mean, at['yes_no'])})" for label, mean in at["several"]])
     if at["finished"] and at["kind"] in PROVEN:
-        within = f" to within {_near(at)}" if at["kind"] == "eps-pac" else ""
+        within = f" to within {at['near']}" if at["kind"] == "eps-pac" else ""
         return f"Decided: the {len(at['several'])} best are {found}{within}. {at['promise']}"
     if at["finished"]:
         return f"Stopped: {found} look best, without a guarantee."
