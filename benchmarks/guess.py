@@ -4,6 +4,10 @@ PooledPeleg with ``guess=True``, which shares out what is left for the guess at 
 same simply cut off by ``max_samples``; neither is told the noise. Beside them
 
 - uniform: every arm as often, one least-squares fit;
+- halving: sequential halving (Karnin, Koren and Somekh, "Almost optimal exploration in multi-armed
+  bandits", ICML 2013), which does not see the features: in each of ⌈log₂ K⌉ rounds every arm left
+  is pulled as often, and the better half by all its pulls so far goes on (the paper looks at those
+  of the round only, which is worse);
 - OD-LinBAI (Yang and Tan, "Minimax optimal fixed-budget best arm identification in linear bandits",
   NeurIPS 2022): in each of ⌈log₂ d⌉ phases a G-optimal design of the arms left, in their own span,
   least squares on the phase alone, and the best ⌈d / 2^r⌉ go on;
@@ -78,6 +82,19 @@ def uniform(case: Instance, rng: np.random.Generator) -> int:
     return int(np.argmax(arms @ fitted(arms, arms @ case.theta, n, rng)))
 
 
+def halving(case: Instance, rng: np.random.Generator) -> int:
+    means = case.arms @ case.theta
+    pulls, sums, left = np.zeros(len(means)), np.zeros(len(means)), np.arange(len(means))
+    rounds = math.ceil(math.log2(len(means)))
+    for _ in range(rounds):
+        n = case.budget // (len(left) * rounds)
+        pulls[left] += n
+        sums[left] += n * means[left] + np.sqrt(n) * rng.normal(size=len(left))
+        order = np.argsort(-sums[left] / np.maximum(pulls[left], 1), kind="stable")
+        left = left[order[: math.ceil(len(left) / 2)]]
+    return int(left[0])
+
+
 @cache
 def g_design(name: str, left: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """The arms left in their own span, and a G-optimal design of few of them."""
@@ -146,6 +163,7 @@ METHODS: dict[str, Any] = {
     "guess": lambda name, case, rng: pooled(case, rng, guess=True),
     "cut off": lambda name, case, rng: pooled(case, rng),
     "uniform": lambda name, case, rng: uniform(case, rng),
+    "halving": lambda name, case, rng: halving(case, rng),
     "OD-LinBAI": od_linbai,
     "Peace-like": peace_like,
 }

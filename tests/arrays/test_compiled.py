@@ -129,6 +129,19 @@ def test_a_kernel_is_compiled_once_there_was_enough_work(from_now_on, monkeypatc
     assert large._code is not None
 
 
+def test_what_was_compiled_before_is_loaded_sooner_where_numba_is_in_use(from_now_on, monkeypatch):
+    monkeypatch.setattr(limits, "LOADED_STEPS", 320)
+    monkeypatch.setattr(module.Kernel, "_is_kept", lambda _: True)
+
+    def calls(in_use):
+        monkeypatch.setattr(module, "_IN_USE", in_use)
+        monkeypatch.setattr(module._Choice, "steps", 0.0)
+        kernel = compiled(work=len)(lambda values: values[0])
+        return next(n for n in range(1, 100) if kernel._is_worth(10.0))
+
+    assert (calls([]), calls(["another"])) == (32, 1)
+
+
 def test_plain_python_does_not_warn_where_compiled_code_does_not():
     def divided(values):
         return 1.0 / values[0]

@@ -151,6 +151,12 @@ def test_exit_codes_say_whether_anything_was_proven(folder, surepick):
     call = ("--exec", "printenv SUREPICK_FEATURE_price")
     assert surepick("answer", "far")[0] == 4
     assert surepick("verify", "far")[0] == 4
+    code, out, _ = surepick("verify", "far", "--replay")
+    assert (code, out.splitlines()[0]) == (
+        4,
+        "NOT fully verified. There is no answer yet, so no run was repeated.",
+    )
+    assert json.loads(surepick("verify", "far", "--replay", "--json")[1])["holds"] is False
     assert surepick("run", "far", *call)[0] == 0
     assert surepick("answer", "far", "--certificate", "far.json")[0] == 0
     assert surepick("verify", "far.json")[0] == 0

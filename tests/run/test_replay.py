@@ -53,7 +53,7 @@ def test_honest_certificates_are_replayed_where_that_is_possible(ruler):
     if ruler in REPLAYED:
         assert (found.replayed, found.replay) == (True, EXACT)
     elif ruler.startswith("alba"):
-        assert (found.replayed, found.replay) == (True, DRAWN)
+        assert (found.replayed, found.complete, found.replay) == (False, False, f"in part: {DRAWN}")
     else:
         assert not found.replayed
         assert "cannot be computed from its certificate" in found.replay
@@ -436,6 +436,21 @@ def test_a_replay_in_part_is_not_complete(tmp_path):
         first = call(*words).output.splitlines()[0]
         assert "batches are what the algorithm asks for" in first
     assert "Without a replay" in call("--no-replay").output.splitlines()[0]
+
+
+def test_pulls_that_were_drawn_are_not_called_replayed(tmp_path):
+    """ALBA's draws cannot be made again: whoever chose among them in hindsight has as many."""
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(certificate_of("alba")))
+    call = lambda *more: CliRunner().invoke(cli, ["verify", str(path), *more])  # noqa: E731
+    demanded = call("--replay")
+    assert demanded.exit_code == 1
+    assert demanded.output.startswith(
+        "NOT fully verified. The run could not be repeated in full: every batch is as large as "
+    )
+    assert json.loads(call("--replay", "--json").output)["holds"] is False
+    assert call().exit_code == 0
+    assert call().output.startswith("Without a replay (in part: ")
 
 
 @pytest.mark.parametrize("misfit", [0.15, np.inf])

@@ -87,7 +87,13 @@ class Kernel:
         _Choice.steps += work
         if self._steps >= limits.COMPILED_STEPS:
             return True
-        if self._looked or min(_Choice.steps, 10.0 * self._steps) < limits.LOADED_STEPS:
+        if self._looked:
+            return False
+        # Once numba is there, only what has been compiled of this one is left to load.
+        far = limits.KERNELS_TO_LOAD * self._steps
+        if not _IN_USE:
+            far = min(_Choice.steps, 10.0 * self._steps)
+        if far < limits.LOADED_STEPS:
             return False
         self._looked = True
         return self._is_kept()

@@ -32,6 +32,8 @@ FIXED_WORK = 1 << 22
 COMPILED_STEPS = 1 << 21
 # Steps after which it is worth to load numba, and what it has compiled before.
 LOADED_STEPS = 1 << 20
+# So many kernels that were compiled before are loaded in the time that numba takes itself.
+KERNELS_TO_LOAD = 32
 
 # -- how much at a time --------------------------------------------------------------------
 # Bytes of one block of rows: what a core's cache holds; on a GPU, enough to keep its processors

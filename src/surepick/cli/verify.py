@@ -128,10 +128,10 @@ def command(
         raise SystemExit(1) from None
     complete = content.get("complete", True)
     click.echo(json.dumps({"holds": complete, **content}) if as_json else text)
-    if not complete:
-        raise SystemExit(1)
     if "guarantee" not in content:
         raise SystemExit(NOT_YET)
+    if not complete:
+        raise SystemExit(1)
     if content["guarantee"] not in PROVEN:
         raise SystemExit(UNPROVEN)
 
@@ -186,6 +186,9 @@ def _check_study(
             content |= dataclasses.asdict(result)
             said = _said(result, explain)
             text = f"{text}\n{said}" if result.complete else f"{said}\n{text}"
+        elif replay:  # which was asked for, and cannot be made
+            content |= {"complete": False, "replay": "not done: there is no answer yet"}
+            text = f"NOT fully verified. There is no answer yet, so no run was repeated.\n{text}"
     return content, text
 
 

@@ -42,7 +42,10 @@ from surepick.run.run import Run
 EXACT = "every batch is what the algorithm asks for"
 ROUNDED = "every batch is what the algorithm asks for, except single pulls moved by rounding"
 MOVED = "single pulls of some batches differ from what the algorithm asks for"
-DRAWN = "every batch is as large as the algorithm asks for, from the designs it draws from"
+DRAWN = (
+    "every batch is as large as the algorithm asks for, but it draws them at random, and what was "
+    "drawn cannot be computed again"
+)
 IN_PART = (
     "{known} of {all} batches are what the algorithm asks for; the others depend on rewards that "
     "were later corrected or withdrawn, and cannot be computed again"

@@ -90,7 +90,7 @@ def verify(
         if comes_out_alike(body, _entries(body)):
             raise CertificateError(f"certificate refused: replayed, {again.MOVED}")
         return dataclasses.replace(found, replay=f"not exactly: {outcome}", complete=False)
-    if outcome not in (again.EXACT, again.DRAWN):  # corrected since: it says how far it can be told
+    if outcome != again.EXACT:  # drawn at random, or corrected since: it says how far it goes
         return dataclasses.replace(found, replay=f"in part: {outcome}", complete=not replay)
     return dataclasses.replace(found, replayed=True, replay=outcome)
 

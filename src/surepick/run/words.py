@@ -27,11 +27,19 @@ def verdict(result: Verification) -> list[str]:
         lines.insert(1, f"Unknown to this version, and not checked: {', '.join(result.unknown)}.")
     why = result.replay.removeprefix("not done").removeprefix(": ")
     if not result.complete:
-        lines.insert(0, f"NOT fully verified. The run could not be repeated: {why}.")
+        lines.insert(0, f"NOT fully verified. The run could not be repeated{_how_far(why)}.")
         lines[1] = f"Apart from that: {lines[1][:1].lower()}{lines[1][1:]}"
     elif not result.replayed:
         lines[0] = f"Without a replay{f' ({why})' if why else ''}: {found[:1].lower()}{found[1:]}"
     return lines
+
+
+def _how_far(why: str) -> str:
+    """How far a run could not be repeated, and why."""
+    for outcome, how in (("in part", " in full"), ("not exactly", " exactly")):
+        if why.startswith(f"{outcome}: "):
+            return f"{how}: {why.removeprefix(f'{outcome}: ')}"
+    return f": {why}"
 
 
 def explained(result: Verification) -> list[str]:
