@@ -89,7 +89,8 @@ def bound() -> None:
 
 def times() -> None:
     algorithm = sp.algorithms.get("pooled-peleg", delta=0.1)
-    sp.simulate.trials(algorithm, sp.simulate.instances.confounding(5), n=2)  # compile
+    # By then all is compiled that is worth it.
+    sp.simulate.trials(algorithm, sp.simulate.instances.confounding(5, 0.5), n=40)
     for size, instances in cases():
         cost, pulls, batches = [], [], []
         for i, instance in enumerate(instances):

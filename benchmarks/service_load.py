@@ -37,7 +37,7 @@ LIMIT = 0.250  # seconds
 
 def problem(gap: float) -> sp.Problem:
     """Arms and dimensions as in a small real study; the smaller the gap, the longer it takes."""
-    return sp.Problem(np.random.default_rng(0).normal(size=(20, 4)) * gap)
+    return sp.Problem(np.random.default_rng(0).normal(size=(20, 4)) * gap, noise=1.0)
 
 
 LOAD, KILLS = problem(0.02), problem(0.1)

@@ -35,7 +35,7 @@ WORKERS = 8
 
 def problem(gap: float = 0.02) -> sp.Problem:
     """20 arms in 4 dimensions with a first batch of tens of thousands of pulls."""
-    return sp.Problem(np.random.default_rng(0).normal(size=(20, 4)) * gap)
+    return sp.Problem(np.random.default_rng(0).normal(size=(20, 4)) * gap, noise=1.0)
 
 
 def pairs(url: str, name: str, seconds: float, n: int = 1) -> tuple[int, float, float]:

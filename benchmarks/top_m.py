@@ -108,11 +108,14 @@ PUBLISHED = {"confounding, ω = π/3, 2 of 4": "198", "confounding, ω = π/6, 2
 METHODS = ("pooled-peleg", "m-LinGapE")
 
 
-def lingape(case: Instance, delta: float, rng: np.random.Generator) -> tuple[int, np.ndarray]:
-    """m-LinGapE: pulls, and the set that it names."""
+def lingape(
+    case: Instance, delta: float, rng: np.random.Generator, means: np.ndarray | None = None
+) -> tuple[int, np.ndarray]:
+    """m-LinGapE: pulls, and the set that it names; ``means`` where features do not say them."""
     arms, m, d = case.arms, case.m, case.arms.shape[1]
     shift = float(np.linalg.norm(case.theta)) / case.noise
-    means, moment = arms @ case.theta / case.noise, np.zeros(d)
+    means = (arms @ case.theta if means is None else means) / case.noise
+    moment = np.zeros(d)
     inverse, log_det, t = np.eye(d), 0.0, 0
     while True:
         if t < len(arms):
