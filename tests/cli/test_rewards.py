@@ -34,7 +34,6 @@ def clicks(surepick, folder):
     return "clicks"
 
 
-@pytest.mark.validation
 def test_from_a_table_and_a_command_that_says_yes_or_no_to_an_answer(surepick, folder, clicks):
     said = []
     for arguments in (

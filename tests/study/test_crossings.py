@@ -135,7 +135,6 @@ def crossings():
             yield names, pytest.mark.validation
 
 
-@pytest.mark.some(30)
 @pytest.mark.parametrize(
     "names", [pytest.param(names, id=" x ".join(names), marks=how) for names, how in crossings()]
 )

@@ -166,16 +166,17 @@ def test_runs_of_earlier_releases_go_on_by_their_rule(misfit):
 
 # -- stakes on rates -------------------------------------------------------------------------
 @pytest.mark.parametrize(("rate", "times"), [(0.5, 1.0), (0.02, 49.0), (0.98, 49.0), (0.25, 3.0)])
-def test_stakes_on_rates_expect_leads_that_are_parts_of_the_rate(rate, times):
+@pytest.mark.parametrize("options", [11, 12])
+def test_stakes_on_rates_expect_leads_that_are_parts_of_the_rate(rate, times, options):
     # One visitor's answer has variance p(1 − p); two rates lie apart by p or so, squared p².
-    problem, totals = sp.Problem.unstructured(2, noise="yes-no"), Totals(2)
-    counts = np.array([10**6, 10**6])
-    totals.add(Rows.from_counts(counts, problem.standardised(np.arange(2), rate * counts)))
+    problem, everyone = sp.Problem.unstructured(options, noise="yes-no"), np.arange(options)
+    totals, counts = Totals(options), np.full(options, 10**6)
+    totals.add(Rows.from_counts(counts, problem.standardised(everyone, rate * counts)))
     old, new = (
-        make_reading(problem, ("direct",), rule).scales(totals).for_leads().of(np.arange(2))
+        make_reading(problem, ("direct",), rule).scales(totals).for_leads().of(everyone)
         for rule in (2, 3)
     )
-    np.testing.assert_allclose(old / new, times, rtol=1e-3)
+    np.testing.assert_allclose(old / new, times if options == 12 else 1.0, rtol=1e-3)
 
 
 def clicks(rates, rule, seed):
@@ -191,14 +192,24 @@ def clicks(rates, rule, seed):
 
 
 def test_rare_successes_take_far_fewer_visitors():
-    rates = 0.01 * np.array([1.0, 0.7, 0.6])
+    rates = 0.02 * np.array([1.0, *[0.75] * 14])
     pulls = {rule: [clicks(rates, rule, seed)[0].samples for seed in range(4)] for rule in (2, 3)}
     assert sum(pulls[3]) < 0.8 * sum(pulls[2])
 
 
+def test_rates_that_levels_seem_to_explain_keep_nobody_for_ever():
+    """By the earlier rule this run went on: the second rate seemed to be a tenth of what it is."""
+    run = PooledPeleg(0.05).start(sp.Problem.unstructured(2, noise="yes-no"), seed=5)
+    rng = np.random.default_rng(7005)
+    while not run.stopped and run.samples < 100_000:
+        batch = run.ask()
+        run.tell(batch, sums=rng.binomial(batch.counts, [0.03, 0.02]))
+    assert run.answer.guarantee.kind != "none"
+
+
 @pytest.mark.parametrize("rule", [2, 3])
 def test_stakes_on_rates_stay_by_the_rule_that_a_run_began_with(rule):
-    run, certificate = clicks(np.array([0.3, 0.18, 0.15]), rule, 1)
+    run, certificate = clicks(np.array([0.3, *[0.15] * 11]), rule, 1)
     evidence = certificate["evidence"]
     assert (evidence["guide"], evidence["precisions"]) == (rule, [10.0, 150.0])
     assert sp.Run.from_json(run.to_json()).answer.certificate()["evidence"] == evidence

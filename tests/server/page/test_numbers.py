@@ -67,7 +67,6 @@ def number(text):
     return float(re.match(r"[−+]?[\d.,]+", text)[0].replace("−", "-").replace(",", ""))
 
 
-@pytest.mark.validation
 def test_rows_say_what_the_service_says(page, numbers):
     status = numbers.status()
     page.goto("/#/studies/numbers")

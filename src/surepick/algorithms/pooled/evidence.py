@@ -63,10 +63,11 @@ class Evidence:
         #: how much more than others a near rival gets at most; None: any, as in release 0.1
         self.nearness = nearness
         #: the rule by which the past guides, where there are several; see ``GUIDE``
-        own = "direct" in ways or "paired" in ways
         self.guide = 1
-        if own or reading.estimates_scale:
+        if "direct" in ways or "paired" in ways:
             self.guide = min(guide, reading.latest_guide)
+        elif reading.estimates_scale:  # features are trusted: there is no rule 3
+            self.guide = min(guide, 2)
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:

@@ -119,7 +119,7 @@ class Totals:
 
     def __init__(self, n_arms: int, with_spreads: bool = True, cells: int = 0) -> None:
         self._with_spreads = with_spreads
-        #: visitors and yes of each arm in each segment, where these are kept: (2, K, S)
+        #: visitors and yes of each arm in each segment as they came, if that is kept: (2, K, S)
         self.cells: FloatArray | None = np.zeros((2, n_arms, cells)) if cells else None
         self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
         self.sums: FloatArray = np.zeros(n_arms)
@@ -148,9 +148,19 @@ class Totals:
     def note(self, rows: Rows, one: float) -> None:
         """What a settled block says of each segment; a yes has the reward ``one``."""
         if self.cells is not None:
-            at = (rows.arms, rows.parts)
+            several = self.cells.shape[2] > 1
+            at = (rows.arms, rows.parts if several else np.zeros_like(rows.arms))
             np.add.at(self.cells[0], at, rows.counts)
-            np.add.at(self.cells[1], at, np.round(rows.sums / one))
+            yes = rows.sums / one  # whole numbers, unless strata were put together
+            np.add.at(self.cells[1], at, np.round(yes) if several else yes)
+
+    def as_they_came(self, one: float) -> Totals:
+        """The same without levels taken out of the sums, where that is kept; without spreads."""
+        if self.cells is None:
+            return self
+        plain = Totals(len(self.counts), False)
+        plain.load(self.counts, one * self.cells[1].sum(axis=1), plain.spreads)
+        return plain
 
     def plus(self, rows: Rows) -> Totals:
         """As if this block were settled too; without spreads."""

@@ -19,8 +19,8 @@ from surepick.arrays.types import FloatArray, IntArray
 # account alone is best when the run takes 3 to 30 times as many pulls; two cover easy and hard.
 PRECISIONS = (10.0, 150.0)
 ACCOUNTS = (1 / 3, 2 / 3)
-# The precisions where reports of many visitors are dealt, by the rules of the guide up to 2: leads
-# of sites are small beside how much single visitors differ. By later ones the unit goes by that.
+# The precisions where reports of many visitors are dealt: leads of sites are small beside how much
+# single visitors differ, and a tenth of a report says little about them.
 OF_REPORTS = (150.0, 1500.0)
 # A rival that trails the leader by z standard errors gets exp(−DOUBT z²) of its share.
 DOUBT = 4.0

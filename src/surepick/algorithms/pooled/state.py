@@ -144,8 +144,8 @@ class PooledState(State):
         super().load(memory)
         self.held = [ToldPulls.from_columns(columns) for columns in memory["held"]]
         self.totals.load(*memory["totals"])
-        if "cells" in memory:
-            self.totals.cells = memory["cells"].copy()
+        kept = "cells" in memory and self._reading.cells
+        self.totals.cells = memory["cells"].copy() if kept else None
         self.block.load(memory["block"])
         self.question.load(memory)
         self.suggested = self._suggest()
@@ -154,6 +154,7 @@ class PooledState(State):
         rule = evidence.get("guide", 1)
         if rule in (1, 2) and rule < self.ways.guide:
             self._choose_tools(self.ways.ways, self.ways.nearness, rule)
+            self.totals.cells = None
             self.suggested = self._suggest()
         seed = seed_in(evidence.get("blocks", []))
         if seed is not None:

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.verifier.blocks import Block
-from surepick.verifier.guide import Outlook
+from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
 from surepick.verifier.views import ByFeatures, one_more
 
 #: the rule of the guide by which stakes expect leads as large as means are far from their bound
 BY_REACH = 3
+_MANY = 12  # options that it takes for that
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
 _OTHERS = 10.0  # pulls that the variance of all arms counts for in that of one
@@ -72,7 +73,8 @@ class Bounded(Payoff):
             return np.minimum(each(arms), reach * reach)
 
         by_reach = self.check.body["evidence"].get("guide") == BY_REACH
-        return Outlook(1.0, each, means, leads if by_reach else None)
+        many = len(np.unique(past.arms[past.counts > 0])) >= _MANY
+        return Outlook(1.0, each, means, leads if by_reach and many else None)
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
         """Where the means of arms lie between the bounds, never at an end.
@@ -181,6 +183,19 @@ class YesNo(Bounded):
     """Rewards 0 or 1: sums say all about them."""
 
     yes_no = True
+
+    def __init__(self, guide: Guide, precisions: list[float]) -> None:
+        super().__init__(guide, precisions)
+        self._plain: Block | None = None  # all that came, no level taken out
+
+    def remember(self, block: Block) -> None:
+        told = block.by_arm()
+        self._plain = told if self._plain is None else self._plain.plus(told)
+
+    def look(self, past: Block) -> Outlook:
+        """Newer rules predict rates by what came, levels and all."""
+        by_reach = self.check.body["evidence"].get("guide") == BY_REACH
+        return super().look(self._plain if by_reach and self._plain is not None else past)
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         found = super().log_paid(pairs, news)

@@ -18,7 +18,6 @@ from surepick.verifier.order import check_pieces
 from surepick.verifier.p_value import check_p_value
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News, Pairs
-from surepick.verifier.payoffs.bounded import BY_REACH
 from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.rows import slices
 from surepick.verifier.strata import check_strata, in_strata
@@ -28,8 +27,7 @@ from surepick.verifier.ways import cancels_of, levels_of, ways_of
 # Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
 # precisions and the capital of their accounts: none was chosen after rewards were seen.
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
-#: the precisions where the first report is dealt, up to rule 2 of the guide
-_OF_REPORTS = [150.0, 1500.0]
+_OF_REPORTS = [150.0, 1500.0]  # the precisions where the first report is dealt
 _GUIDE = 2  # rule of the guide where certificates, as those up to release 0.2, do not name theirs
 RIVALS = 8
 
@@ -73,11 +71,14 @@ def check_prior(check: Check) -> None:
     evidence, ways = check.body["evidence"], len(ways_of(check))
     prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
     of_reports, paired = is_dealt(check) or check.kind.shares, ways_of(check) == ["paired"]
-    precisions = _OF_REPORTS if of_reports and evidence.get("guide") != BY_REACH else _PRECISIONS
+    precisions = _OF_REPORTS if of_reports else _PRECISIONS
+    guides = payoff_of(check.kind, items=paired).guides
+    if of_reports or "direct" not in ways_of(check):
+        guides = (_GUIDE,)
     check.demand(
         prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
         and evidence.get("nearness", _NEARNESS) == _NEARNESS
-        and evidence.get("guide", _GUIDE) in payoff_of(check.kind, items=paired).guides,
+        and evidence.get("guide", _GUIDE) in guides,
         "the stakes' prior is not one that was fixed in advance",
     )
 
@@ -184,14 +185,14 @@ class Book:
         )
         strata = in_strata(check, batches)
         if strata:
-            told = payoff.of_strata(strata)
+            told = block = payoff.of_strata(strata)
         else:
             block = read_block(check, batches)
             if self.past is not None or not check.past or check.past_counts:  # else not dealt
                 payoff.check_dealt(block, where, self.ways != ["linear"])
             told = payoff.by_arm(block)
-            payoff.remember(block)
         if self.past is None or self.first is None:
+            payoff.remember(block)
             self.past = self.first = told
             return
         self.first = self.first.plus(told)
@@ -199,6 +200,7 @@ class Book:
             known = np.isin(told.arms, self.past.arms)
             outlook = self.payoff.look(self.past)
             told = self.payoff.guide.without_level(self.past, told, outlook, known)
+        payoff.remember(block)
         self.past = self.past.plus(told)
 
     def settle(self, record: dict[str, Any], block: Block, where: str) -> None:

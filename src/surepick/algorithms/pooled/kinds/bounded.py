@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
-from surepick.algorithms.pooled.guide import Guide
+from surepick.algorithms.pooled.guide import Guide, TrustedFeatures
 from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
@@ -22,12 +22,8 @@ from surepick.statistics.bounded import array_log_capped_payoff
 
 _SUCCESSES = 10.0  # that the overall mean counts for in the predicted mean of one arm
 _AS_MANY = 10.0  # pulls that the variance of all arms together counts for in that of one
+_MANY = 12  # options among which some are near the best
 _LEAST_VARIANCE = 1e-9  # of the squared range: nothing divides by zero
-
-
-def precisions_of_reports(rule: int) -> tuple[float, ...]:
-    """Prior precisions of stakes on reports of many visitors, by the rule of the guide."""
-    return OF_REPORTS if rule < 3 else PRECISIONS
 
 
 class Results(NamedTuple):
@@ -115,17 +111,23 @@ class BoundedRewards(Reading):
         shares = self._predicted(totals, Scales(by_arm=first))
         means = self._low + (self._high - self._low) * shares
         each = self._variances(totals, shares, overall)
-        return Scales(by_arm=each, means=means, leads=self._leads(each, means))
+        return Scales(by_arm=each, means=means, leads=self._leads(totals, each, means))
 
-    def _leads(self, variances: FloatArray, means: FloatArray) -> FloatArray | None:
+    def _leads(self, totals: Totals, variances: FloatArray, means: FloatArray) -> FloatArray | None:
         """Squares of how far means may lie apart: rates of a few in a thousand differ by less.
 
         A reward that is nearly always 0 varies far more than its mean can differ from others: its
-        variance is about its mean, a lead at most that, squared.
+        variance is about its mean, a lead at most that, squared. Of few options the best is often
+        far ahead, even so; of many, some are near it.
         """
-        if self.guide.rule < 3:
+        if not self._third_rule or np.count_nonzero(totals.counts) < _MANY:
             return None
         return np.minimum(variances, np.minimum(means - self._low, self._high - means) ** 2)
+
+    @property
+    def _third_rule(self) -> bool:
+        rule = min(self.guide.rule, self.latest_guide)
+        return rule >= 3 and not isinstance(self.guide, TrustedFeatures)
 
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
@@ -189,5 +191,27 @@ class YesNoRewards(BoundedRewards):
     demands_spread = False
     yes_no = True
 
+    @property
+    def cells(self) -> int:
+        return int(self._third_rule)  # all visitors are one segment
+
+    def scales(self, totals: Totals) -> Scales:
+        """Rates are predicted by what came: how much answers vary depends on the level as well.
+
+        Without levels a rate may seem to be near 0, and with it how much answers vary; what
+        came next would then be taken for another level, and the rate would stay there.
+        """
+        plain = totals.as_they_came(self.problem.seen(1.0)) if self._third_rule else totals
+        return super().scales(plain)
+
     def of_reports(self) -> Reading | None:
-        return YesNoRewards(self.problem, self.guide, precisions_of_reports(self.guide.rule))
+        return RatesOfReports(self.problem, self.guide)
+
+
+class RatesOfReports(YesNoRewards):
+    """Yes or no of many visitors at a time, with stakes for reports."""
+
+    latest_guide = 2
+
+    def __init__(self, problem: Problem, guide: Guide) -> None:
+        super().__init__(problem, guide, OF_REPORTS)

@@ -43,7 +43,6 @@ class Reading(ABC):
     singly = False  #: whether every single reward of a block is needed, in a row of its own
     about_means = True  #: whether the best is the option with the largest mean
     reports_only = False  #: whether only reports can be read, whose rows are segments of visitors
-    cells = 0  #: segments of which rewards are kept by themselves, to predict the next by
     estimates_scale = True  #: whether how much rewards vary is read off them
     latest_guide = 2  #: the newest rule of the guide that is one of its own; see ``GUIDE``
     #: how blocks are read where options are measured on items; None: they cannot be
@@ -54,6 +53,11 @@ class Reading(ABC):
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         self.problem, self.guide = problem, guide
+
+    @property
+    def cells(self) -> int:
+        """Segments of which rewards are kept as they came, to predict the next ones by."""
+        return 0
 
     @classmethod
     def least_pulls(cls, delta: float) -> int:

@@ -16,14 +16,10 @@ import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.guide import Guide
-from surepick.algorithms.pooled.kinds.bounded import (
-    BoundedPayoff,
-    Results,
-    YesNoRewards,
-    precisions_of_reports,
-)
+from surepick.algorithms.pooled.kinds.bounded import BoundedPayoff, RatesOfReports, Results
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
+from surepick.algorithms.pooled.market import OF_REPORTS
 from surepick.algorithms.pooled.values import Seen, alone
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -33,20 +29,19 @@ from surepick.statistics.mixed import worth
 _SUCCESSES = 10.0  # that a segment's overall rate counts for in the rate of one option there
 
 
-class RatesBySegment(YesNoRewards):
+class RatesBySegment(RatesOfReports):
     """Rows are an option's visitors of one segment; their ``parts`` say which."""
 
     on_items = None
     reports_only = True
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
-        precisions = precisions_of_reports(guide.rule)
-        super().__init__(problem, guide, precisions)
+        super().__init__(problem, guide)
         kind = problem.noise_kind
         assert isinstance(kind, BySegment)
         self._shares = np.array(kind.shares)
         rule = (self._low, self._high, True)
-        self.direct_payoff = BoundedPayoff(precisions, *rule)
+        self.direct_payoff = BoundedPayoff(OF_REPORTS, *rule)
 
     def of_reports(self) -> Reading | None:
         return None  # a report is not dealt: segments have too few of the tenth that would guide
