@@ -37,6 +37,7 @@ GOALS = (1.0, 0.45, 0.2, 0.1, 0.06, 0.04)  # of yes-no against σ = ½
 FACTORS = ((0.0, 0.10, 0.20), (0.0, 0.12), (0.0, 0.15), (0.0, 0.10))  # of the best rate
 WAYS = ("yes-no", "yes-no, no factors", "σ = ½", "A/B/n", "asymptotic", "asymptotic, no factors")
 CHUNK = 5
+_ENDLESS = 50.0  # times the median of the visitors
 GROWTH = 1.01  # of the visitors between two looks
 BURN_IN = 10.0  # expected successes of the best option before the first look
 
@@ -216,6 +217,11 @@ def report(parts: dict[str, Any], trials: int) -> str:
         cells.setdefault((way, rate), []).append(part)
     pulls = {key: np.array([n for p in found for n in p["pulls"]]) for key, found in cells.items()}
     wrong = {key: sum(not r for p in found for r in p["right"]) for key, found in cells.items()}
+    lost = {  # the best was ruled out, and those that are left may be alike: there is no end
+        key: [n for n, right in told(found) if not right and n > _ENDLESS * np.median(pulls[key])]
+        for key, found in cells.items()
+    }
+    pulls = {key: n[~np.isin(n, lost[key])] for key, n in pulls.items()}
     rows = []
     for rate, goal in zip(RATES, GOALS):
         own = {way: pulls[way, f"{rate:g}"] for way in WAYS}
@@ -239,8 +245,20 @@ def report(parts: dict[str, Any], trials: int) -> str:
             f"visitors. {minutes:.0f} CPU minutes.",
             "",
             table(["best rate", *WAYS, "yes-no / σ = ½", "goal"], rows),
+            "",
+            *(
+                f"Not in the mean of {way} at {100 * float(rate):g} %: {n:,.0f} visitors, most of "
+                "them after the best had been ruled out, to tell options of the same rate apart."
+                for (way, rate), some in lost.items()
+                for n in some
+            ),
         ]
-    )
+    ).rstrip()
+
+
+def told(parts: list[dict[str, Any]]) -> list[tuple[float, bool]]:
+    """What each trial took, and whether it was right."""
+    return [one for part in parts for one in zip(part["pulls"], part["right"])]
 
 
 def main() -> None:
