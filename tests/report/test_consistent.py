@@ -190,7 +190,7 @@ def look(study):
         rows_agree(status)
     # Where epsilon decided, it says what was shown.
     if status["finished"] and kind == "eps-pac":
-        near = f"within {status['epsilon']:g} of the"
+        near = f"within {study.problem.noise_kind.apart(status['epsilon'])} of the"
         assert all(near in said[door] for door in ("answer", "status", "picture", "report"))
         assert "is best" not in text
     # The count of options, wherever it is given.
