@@ -131,11 +131,8 @@ class Compared(Remembered):
 
     def _kinds(self) -> IntArray:
         """What was claimed about the others, by number; −1 for nothing."""
-        found = np.full(len(self.others), -1)
-        for claim in self.made:
-            place = np.searchsorted(self.others, claim["candidate"])
-            found[place] = CLAIMS.index(claim["claim"])
-        return found
+        claimed = {claim["candidate"]: claim["claim"] for claim in self.made}
+        return steps.claimed_by_number(claimed, self.others, CLAIMS)
 
     def _claim(self) -> None:
         """Whatever may be claimed; each claim may be what another one has waited for."""

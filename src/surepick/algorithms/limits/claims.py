@@ -151,11 +151,8 @@ class BetterThatKeep(Decision):
 
     def _kinds(self) -> IntArray:
         """What was claimed about the others, by number; −1 for nothing."""
-        found = np.full(len(self.others), -1)
-        for claim in self.made:
-            place = np.searchsorted(self.others, claim["candidate"])
-            found[place] = CLAIMS.index(claim["claim"])
-        return found
+        claimed = {claim["candidate"]: claim["claim"] for claim in self.made}
+        return steps.claimed_by_number(claimed, self.others, CLAIMS)
 
     def _needed(self, claimed: IntArray) -> FloatArray:
         """Log capital that each claim takes if it is the next one, (2, others)."""

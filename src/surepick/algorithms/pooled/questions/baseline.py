@@ -160,10 +160,7 @@ class AgainstBaseline(Question):
 
     def _kinds(self) -> IntArray:
         """What was claimed about the others, by number; −1 for nothing."""
-        found = np.full(len(self.others), -1)
-        for place, claim in self.claimed().items():
-            found[np.searchsorted(self.others, place)] = CLAIMS.index(claim)
-        return found
+        return steps.claimed_by_number(self.claimed(), self.others, CLAIMS)
 
     def _weights_by(self, market: Market) -> FloatArray:
         lift, variance = (column[self.others] for column in self._seems(market))

@@ -24,6 +24,7 @@ where w is about p/(1 − p). Small lifts take most of the pulls, and get somewh
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -36,6 +37,16 @@ _MEDIAN = 0.455  # of the square of a standard normal number
 _WIDEST = 20.0  # that prior precisions are divided by at most
 _TURNED = math.log(4.0)  # a prior four times as wide turns the accounts round
 _LEAST = 1e-4  # that anything is likely
+
+
+def claimed_by_number(
+    claimed: Mapping[int, str], others: IntArray, claims: Sequence[str]
+) -> IntArray:
+    """What was claimed about each of the others, by its place in ``claims``; −1 for nothing."""
+    found = np.full(len(others), -1)
+    for candidate, claim in claimed.items():
+        found[np.searchsorted(others, candidate)] = claims.index(claim)
+    return found
 
 
 def weights_of(lift: FloatArray, error: FloatArray, epsilon: float) -> FloatArray:
