@@ -3,9 +3,10 @@
 The theorem leaves pulls, rivals and stakes open, so every variant here is as safe as the algorithm.
 They are tried at δ = 0.1, where the way to the lower bound is longest, on the instances in
 ``CHOOSING``. In all of them the k-th pull of an option has the same reward, so luck hardly tells
-them apart: a change is that of the trials that both got right. ``FINALISTS``, those that came out
-best in this run or in earlier ones on the same instances, and the algorithm as it is then meet on
-``APART``: instances that no variant was chosen by, with other seeds.
+them apart: a change is that of the trials that both got right. All are compared with the algorithm
+as it was up to release 0.2. ``FINALISTS``, those that came out best in this run or in earlier ones
+on the same instances, meet again on ``APART``: instances that no variant was chosen by, with other
+seeds.
 Beside the pulls the tables say what became of which factor (``benchmarks.decomposition`` explains
 them).
 
@@ -31,6 +32,7 @@ from benchmarks.recorded import Record, options, table
 from surepick.algorithms.pooled import lacking, planning, settings, state
 from surepick.algorithms.pooled.compiled import market
 from surepick.algorithms.pooled.kinds.known import GaussianPayoff, KnownScale
+from surepick.algorithms.pooled.pace import FIRST_PACE, Pace
 from surepick.algorithms.pooled.payoff import Bets, News
 
 DELTA = 0.1
@@ -56,7 +58,7 @@ APART = (
 #: arms that are very close to each other, and what helps there
 CROWDED = ("many_arms", "gaussian:d=5,k=500,gap=0.1")
 FOR_CROWDS = (
-    "as it is",
+    "as up to release 0.2",
     "near rivals: any times as much",
     "near rivals: 100 times at most",
     "near rivals: as much as others",
@@ -89,22 +91,28 @@ def own_scale(precision: float) -> list[Change]:
     return [*stakes((precision,), (1.0,)), *pays(OwnScale((precision,)))]
 
 
-def blocks(
-    fewest: float = 2.0, most: float = 0.3, of_missing: float = math.inf, so_far: float = 0.03
-) -> list[Change]:
-    """Other sizes of blocks: pulls per dimension, and shares of what is missing and there.
+def blocks(fewest: float = 2.0, of_missing: float = math.inf) -> list[Change]:
+    """Another size of the smallest blocks, in pulls per dimension.
 
-    A block may be smaller than the fewest pulls where it makes ``of_missing`` of those missing; it
+    A block may be smaller than that where it makes ``of_missing`` of the pulls that are missing; it
     has one per dimension at least, as fewer cannot tell most directions at all.
     """
 
-    def size(given: Any, settled: float, out: int, missing: float, least: float) -> int:
+    def size(
+        given: Any, going: Pace, settled: float, out: int, missing: float, least: float
+    ) -> int:
         rank = least / settings.FEWEST_PULLS
         least = min(fewest * rank, max(rank, of_missing * missing))
-        largest = min(given.batch_growth * settled, most * missing)
-        return settings.whole_batches(given, max(so_far * settled, largest, least))
+        largest = min(given.batch_growth * settled, going.most * missing)
+        return settings.whole_batches(given, max(going.least * settled, largest, least))
 
     return [(planning, "block_size", size)]
+
+
+def at(**given: float) -> list[Change]:
+    """Another pace."""
+    pace = FIRST_PACE._replace(**given)
+    return [(state, "pace_of", lambda rule, problem: pace)]
 
 
 def first_block(per_dimension: float) -> list[Change]:
@@ -132,7 +140,7 @@ def near(most: float | None, trailing: float = 0.0) -> list[Change]:
 
 
 VARIANTS: dict[str, Callable[[], list[Change]]] = {
-    "as it is": list,
+    "as up to release 0.2": list,
     "one account, precision 30": lambda: stakes((30.0,), (1.0,)),
     "one account, precision 50": lambda: stakes((50.0,), (1.0,)),
     "accounts of 30 and 300, 4/5 and 1/5": lambda: stakes((30.0, 300.0), (0.8, 0.2)),
@@ -143,11 +151,11 @@ VARIANTS: dict[str, Callable[[], list[Change]]] = {
     "blocks: 3 per dimension at least": lambda: blocks(3.0),
     "blocks: 1.5 per dimension at least": lambda: blocks(1.5),
     "blocks: down to 1 per dimension at the end": lambda: blocks(of_missing=0.4),
-    "blocks: 0.15 of what is missing": lambda: blocks(most=0.15),
-    "blocks: half as large": lambda: blocks(most=0.15, so_far=0.015),
-    "half the exploration": lambda: [(planning, "_EXPLORE", 0.5)],
-    "both of these": lambda: [*blocks(most=0.15, so_far=0.015), (planning, "_EXPLORE", 0.5)],
-    "a quarter of the exploration": lambda: [(planning, "_EXPLORE", 0.25)],
+    "blocks: 0.15 of what is missing": lambda: at(most=0.15),
+    "blocks: half as large": lambda: at(most=0.15, least=0.015),
+    "half the exploration": lambda: at(explore=0.5),
+    "both of these: as it is": lambda: at(explore=0.5, most=0.15, least=0.015),
+    "a quarter of the exploration": lambda: at(explore=0.25),
     "caution 0.7": lambda: [(lacking, "CAUTION", 0.7)],
     "caution 3": lambda: [(lacking, "CAUTION", 3.0)],
     "doubt 1": lambda: [(market, "DOUBT", 1.0)],
@@ -161,14 +169,14 @@ VARIANTS: dict[str, Callable[[], list[Change]]] = {
 
 
 FINALISTS = (
-    "as it is",
+    "as up to release 0.2",
     "one account, precision 50",
     "accounts of 30 and 300, 4/5 and 1/5",
     "first block: 4 per dimension",
     "blocks: 1.5 per dimension at least",
     "blocks: half as large",
     "half the exploration",
-    "both of these",
+    "both of these: as it is",
     "caution 0.7",
 )
 
@@ -195,7 +203,7 @@ def the_same_rewards(run: Any, instance: Any, seeds: np.random.SeedSequence) -> 
 
 def measure(task: tuple[str, str, int, int]) -> dict[str, Any]:
     variant, text, trials, seed = task
-    with changed(VARIANTS[variant]()):
+    with changed([*at(), *VARIANTS[variant]()]):  # all beside the pace of release 0.2
         found = decomposition.measure((text, DELTA, 0, trials, seed), the_same_rewards)
     short = [[float(f"{number:.5g}") for number in row] for row in found["rows"]]
     return found | {"rows": short}  # thousands of trials are kept

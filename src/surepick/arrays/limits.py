@@ -88,10 +88,8 @@ CYCLE_PULLS = 64
 # Arms or directions of a block of PooledPeleg beyond which the certified solver designs it:
 # compiled steps on all of them take longer.
 COMPILED_DESIGN = 512
-# Gap at which the design of such a block is good enough, and looks at everything after which it has
-# to do: bounds lag behind the design.
+# Gap at which the design of such a block is good enough: bounds lag behind the design.
 BLOCK_GAP = 0.1
-BLOCK_LOOKS = 6
 # Directions by which ways to round a design for very many arms are compared.
 ROUNDING_DIRECTIONS = 512
 # Pulls per dimension up to which choosing them one after the other pays, and arms per dimension,

@@ -104,7 +104,7 @@ def _replayed(
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible(
-            "it was made by an earlier release, which asked for pulls by another rule"
+            "it was made by another release, which asked for pulls by another rule"
         )
     if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
@@ -281,7 +281,7 @@ def _withdrawn(changes: list[dict[str, Any]], number: int, n_arms: int) -> np.nd
 
 def _form(evidence: dict[str, Any]) -> list[Any]:
     """Which form of a rule decides, where releases differ; that of the rule inside last."""
-    own = [evidence.get(part) for part in ("ways", "levels", "nearness", "guide")]
+    own = [evidence.get(part) for part in ("ways", "levels", "nearness", "guide", "pace")]
     inner = evidence.get("inner")
     return own + (_form(inner) if isinstance(inner, dict) else [])
 

@@ -45,7 +45,7 @@ _ELSEWHERE = _names(
     "gap guarantee guide head high inner items key kind label labels leads learner least level "
     "levels limits links log_capital looks low machine margin max_batch max_samples measured "
     "measurements members misfit most name near nearness new noise norm_bound numpy old options "
-    "orders parts past period periods phases power precisions pull pulls_rule quantile "
+    "orders pace parts past period periods phases power precisions pull pulls_rule quantile "
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
     "survivors test threshold top traffic undecided union value waits ways weights width worse "

@@ -16,6 +16,7 @@ from surepick.algorithms.pooled.guide import (
 )
 from surepick.algorithms.pooled.kinds import READINGS, Reading
 from surepick.algorithms.pooled.market import Market
+from surepick.algorithms.pooled.pace import FIRST_PACE, Pace
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions import BETS
 from surepick.algorithms.pooled.questions.base import Ground, Question
@@ -61,13 +62,15 @@ def make_planner(
     in_parts: bool = False,
     retired: BoolArray | None = None,
     rule: int = GUIDE,
+    pace: Pace = FIRST_PACE,
 ) -> Planner:
     """A planner for these candidates, which does not measure those that were retired."""
     if retired is not None and retired.any():
         from surepick.algorithms.pooled.offered import OfferedPlanner
 
         def make(some: Problem) -> Planner:
-            return make_planner(some, points_of(some, some.backend), ways, in_parts, rule=rule)
+            own = some, points_of(some, some.backend), ways, in_parts
+            return make_planner(*own, rule=rule, pace=pace)
 
         return OfferedPlanner(problem, retired, make)
     if ways == ("paired",):
@@ -83,7 +86,7 @@ def make_planner(
     if problem.large:
         from surepick.algorithms.pooled.large.planner import LargePlanner
 
-        return LargePlanner(problem, points)
+        return LargePlanner(problem, points, pace.looks)
     from surepick.algorithms.pooled.compiled.planner import CompiledPlanner
 
     return CompiledPlanner(problem, points)

@@ -13,7 +13,9 @@ def upgraded(memory: dict[str, Any]) -> dict[str, Any]:
     """The memory of a state as it is saved now, from one of an earlier release."""
     none = np.zeros(len(memory["first"]), dtype=bool)
     usual = {"ways": ["linear"], "follows_levels": False, "seed": 0, "strata": 1, "nearness": None}
-    memory = usual | {"opening": False, "retired": none, "guide": 1, "deal": None} | memory
+    memory = (
+        usual | {"opening": False, "retired": none, "guide": 1, "deal": None, "pace": 1} | memory
+    )
     if "block" in memory:
         return memory
     left, rows = np.flatnonzero(memory["left"]), Rows.from_counts(memory["counts"], memory["sums"])

@@ -17,6 +17,7 @@ from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.guessing import shared_out
 from surepick.algorithms.pooled.lacking import evenly
+from surepick.algorithms.pooled.pace import Pace
 from surepick.algorithms.pooled.parts import dealt
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.algorithms.pooled.prices import in_pulls, prices, within
@@ -34,8 +35,6 @@ from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
-_EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-
 
 @dataclass(frozen=True)
 class Situation:
@@ -45,6 +44,7 @@ class Situation:
     problem: Problem
     ways: Evidence
     planner: Planner
+    pace: Pace
     question: Question
     suggested: Suggested  #: what the settled blocks suggest
     weights: FloatArray  #: the last design, and the shares of its directions
@@ -130,7 +130,9 @@ def _later_block(at: Situation, budget: int, out: int) -> NextBlock | None:
     spent = n
     if at.problem.costs is not None:
         spent = at.problem.cost_of(at.suggested.totals.counts)
-    size = min(block_size(config, spent * rate, out, design.value * rate, reach.least), budget)
+    size = min(
+        block_size(config, at.pace, spent * rate, out, design.value * rate, reach.least), budget
+    )
     if config.guess and not out:
         left = budget if math.isinf(at.funds) else min(budget, int(coarse(at.funds * rate)))
         size = max(1, min(whole_batches(config, guess_size(size, left, reach.least)), budget))
@@ -162,7 +164,7 @@ def _explored(
     at: Situation, design: BlockDesign, first: BlockDesign, reach: _Reach, out: int
 ) -> Any:
     """The design, with a part of the first one, as estimates may be wrong."""
-    explore = min(0.5, _EXPLORE * math.sqrt(reach.width / (at.settled + out)))
+    explore = min(0.5, at.pace.explore * math.sqrt(reach.width / (at.settled + out)))
     even = first.weights
     if reach.guided:  # a design for features would measure some options only
         even = np.sqrt(prices(at.planner.measured)) * np.ones(len(design.weights))

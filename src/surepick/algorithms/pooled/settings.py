@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import ClassVar, Protocol
 
+from surepick.algorithms.pooled.pace import Pace
 from surepick.algorithms.questions import Asked
 from surepick.arrays.grid import coarse
 
 FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
-_MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
-_LEAST = 0.03  # a block makes at least this share of the pulls so far
 _OF_LEFT = 0.15  # where all pulls that are left will be made, a block makes this share of them
 # Nothing more is planned ahead while as many pulls are out as
 _FAR = 4.0  # this many times those that seem to be missing, and
@@ -61,7 +60,7 @@ def whole_batches(settings: BlockSettings, size: float) -> int:
 
 
 def block_size(
-    settings: BlockSettings, settled: float, out: int, missing: float, least: float
+    settings: BlockSettings, pace: Pace, settled: float, out: int, missing: float, least: float
 ) -> int:
     """Pulls of the next block.
 
@@ -76,8 +75,8 @@ def block_size(
         Pulls that a block must have.
     """
     if not out:
-        most = min(settings.batch_growth * settled, _MOST * missing)
-        return whole_batches(settings, max(_LEAST * settled, most, least))
+        most = min(settings.batch_growth * settled, pace.most * missing)
+        return whole_batches(settings, max(pace.least * settled, most, least))
     # Nobody waits for a block of these to end, so they may be small: the later a block is planned,
     # the more is known. They grow with the pulls that are out, and so with the number of workers.
     return whole_batches(settings, max(_AHEAD * out, _FEWEST_AHEAD, least))

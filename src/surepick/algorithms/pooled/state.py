@@ -25,6 +25,7 @@ from surepick.algorithms.pooled.make import make_planner, make_question, make_re
 from surepick.algorithms.pooled.market import DOUBT, NEARNESS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import covers, first_left, turned
+from surepick.algorithms.pooled.pace import latest_pace, pace_of
 from surepick.algorithms.pooled.parts import dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks
 from surepick.algorithms.pooled.planner import Planner
@@ -65,6 +66,7 @@ class PooledState(State):
         "retired",
         "opening",
         "deal",
+        "pace",
     )
     minds_costs = True
     waits = True
@@ -74,7 +76,9 @@ class PooledState(State):
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
         self.deal: str | None = None  # seed by which the first report is dealt into two
-        self._choose_tools(ways_of(problem, config.items), NEARNESS, GUIDE)
+        ways = ways_of(problem, config.items)
+        self.pace = latest_pace(ways, config.guess)  # the rule by which blocks are planned
+        self._choose_tools(ways, NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.singly = self._reading.singly
         self.by_wins = not self._reading.about_means and config.asked.quantile is None
@@ -111,7 +115,8 @@ class PooledState(State):
         if number:  # candidates are compared with one more, which has no features
             self._points = with_zero(self._points)
         self.planner: Planner = make_planner(
-            problem, self._points, ways, self._reading.in_parts, self.retired, guide
+            *(problem, self._points, ways, self._reading.in_parts, self.retired, guide),
+            pace_of(self.pace, problem),
         )
         self.question: Question = make_question(ground)
 
@@ -139,6 +144,7 @@ class PooledState(State):
         self.deal = memory["deal"]
         form = tuple(memory["ways"]), memory["nearness"], memory["guide"]
         mine = self.ways.ways, self.ways.nearness, self.ways.guide
+        other, self.pace = other or memory["pace"] != self.pace, memory["pace"]
         if form != mine or other or self.retired.any():
             self._choose_tools(*form)
         super().load(memory)
@@ -156,6 +162,8 @@ class PooledState(State):
             self._choose_tools(self.ways.ways, self.ways.nearness, rule)
             self.totals.cells = None
             self.suggested = self._suggest()
+        if evidence.get("pace", 1) == 1 < self.pace:
+            self.load(self.save() | {"pace": 1})
         seed = seed_in(evidence.get("blocks", []))
         if seed is not None:
             self.deal_by(seed)
@@ -177,7 +185,8 @@ class PooledState(State):
     def situation(self) -> Situation:
         """What is known now, from which blocks are planned."""
         return Situation(
-            *(self.config, self.problem, self.ways, self.planner, self.question, self.suggested),
+            *(self.config, self.problem, self.ways, self.planner),
+            *(pace_of(self.pace, self.problem), self.question, self.suggested),
             *(self.weights, self.shares, self.strata, self.opening, self.funds),
         )
 
@@ -417,6 +426,7 @@ class PooledState(State):
             "doubt": DOUBT,
             "precisions": list(self._reading.direct_payoff.precisions),
             **self.ways.written(self.follows_levels),
+            **({"pace": self.pace} if self.pace > 1 else {}),
             "blocks": self.blocks,
             **self.question.evidence(),
         }

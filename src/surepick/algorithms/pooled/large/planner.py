@@ -11,6 +11,7 @@ from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.large.few import FewWeights
 from surepick.algorithms.pooled.large.rounding import round_many, round_many_in_parts
+from surepick.algorithms.pooled.pace import FIRST_PACE
 from surepick.algorithms.pooled.parts import Parts, dealt
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
@@ -26,8 +27,9 @@ _FIRST_DESIGNS = PlanCache(4)
 class LargePlanner(Planner):
     """As :class:`Planner`."""
 
-    def __init__(self, problem: Problem, points: Any) -> None:
+    def __init__(self, problem: Problem, points: Any, looks: int = FIRST_PACE.looks) -> None:
         super().__init__(problem, points)
+        self._looks = looks  # after which a later block has to do
         self._b, self._count = problem.backend, problem.n_arms
         self._gaps: list[float] = []
         self._shared: tuple[FloatArray, IntArray] | None = None  # shares, and where they are not 0
@@ -45,7 +47,7 @@ class LargePlanner(Planner):
             centre = self._b.host(self._b.xp.mean(self._points, axis=0))
             if self.problem.rank == self._count and not self.problem.transductive:
                 return self._even(centre)
-            found = self._solve(centre, None, None, np.zeros(0))
+            found = self._solve(centre, None, None, np.zeros(0), FIRST_PACE.looks)
             spanning = np.sort(self.problem.spanning_arms)
             even = FewWeights(spanning, np.full(len(spanning), 0.1 / len(spanning)), self._count)
             return found._replace(weights=0.9 * found.weights + even)
@@ -77,10 +79,16 @@ class LargePlanner(Planner):
         start = start if start.any() else self.first().weights
         scales = self._b.xp.sqrt(2.0 * self._variance * self._b.xp.clip(missing.pulls, 0.0, None))
         centre = self._b.rows(self._points, np.array([leader]))[0]
-        return self._solve(centre, scales, start, shares, missing.nats)
+        return self._solve(centre, scales, start, shares, self._looks, missing.nats)
 
     def _solve(
-        self, centre: FloatArray, scales: Any, start: Any, shares: FloatArray, nats: Any = None
+        self,
+        centre: FloatArray,
+        scales: Any,
+        start: Any,
+        shares: FloatArray,
+        looks: int,
+        nats: Any = None,
     ) -> BlockDesign:
         """A design for the directions to ``centre``; ``shares`` are those of the last one."""
         known = self._shared is not None and self._shared[0] is shares
@@ -92,7 +100,7 @@ class LargePlanner(Planner):
             tol=limits.BLOCK_GAP,
             start=None if start is None else (start.indices, start.values),
             seed=(old, shares[old]) if len(old) else None,
-            max_rounds=limits.BLOCK_LOOKS,
+            max_rounds=looks,
         )
         self._gaps.append(result.gap)
         if len(shares):
