@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.algorithms.findings import NOBODY
+from surepick.algorithms.findings import NOBODY, PROVEN
 from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
     UNPROVEN,
-    open_study,
+    open_studies,
     said_of_uncounted,
     say,
     shown,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
     from surepick.run import Answer
-    from surepick.study import Study
+    from surepick.study import SegmentStudies, Study
 
 
 @click.command("answer")
@@ -64,17 +64,38 @@ def command(
     for file in exports:
         if file.suffix.lower() not in (".md", ".xml"):
             raise InvalidInputError(f"export: {file.name} must end in .md or .xml")
-    study = open_study(name, storage)
+    from surepick.study import SegmentStudies
+
+    study = open_studies(name, storage)
+    if isinstance(study, SegmentStudies):
+        _by_segment(study, certificate, explain, exports, as_json)
+        return
     if not study.finished:
         status = study.status()
         _export(exports, name, False, no_answer_yet(status))
         _not_yet(status, as_json)
         raise SystemExit(NOT_YET)
-    checks, answer, status = study.checks(), study.answer, study.status()
+    content, lines = _told(study, explain)
+    segment = (study.status()["traffic"] or {}).get("segment")
+    lines += [] if segment is None else [shown(segment["words"])]
     if certificate is not None:
         from surepick.files import write_whole
 
-        write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
+        write_whole(certificate, json.dumps(study.answer.certificate(), indent=1) + "\n")
+        arms = "--arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
+        check = typed("verify", certificate, more=arms)
+        lines.append(f"Certificate: {certificate} (check it with: {check})")
+    content["certificate"] = None if certificate is None else str(certificate)
+    proven = content["guarantee"]["kind"] in PROVEN
+    _export(exports, name, proven, "\n\n".join(lines))
+    say(as_json, content, "\n".join(lines))
+    if not proven:
+        raise SystemExit(UNPROVEN)
+
+
+def _told(study: Study, explain: bool) -> tuple[dict[str, Any], list[str]]:
+    """What is said of the answer of a finished study: for programs, and for people."""
+    checks, answer, status = study.checks(), study.answer, study.status()
     lines = [
         *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer, study)]),
         _after(answer, status["traffic"] is not None),
@@ -94,16 +115,49 @@ def command(
     if checks.fit is not None and not checks.fit:
         lines.append(f"Check: {checks.fit.message}")
     lines += [f"Note: {text}" for text in checks.remarks]
-    if certificate is not None:
-        arms = "--arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
-        check = typed("verify", certificate, more=arms)
-        lines.append(f"Certificate: {certificate} (check it with: {check})")
-    content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
-    content["warnings"] = warnings
-    content["certificate"] = None if certificate is None else str(certificate)
-    _export(exports, name, bool(answer.guarantee), "\n\n".join(lines))
-    say(as_json, content, "\n".join(lines))
-    if not answer.guarantee:
+    content = {"finished": True, "study": study.name, **answer.to_dict()}
+    return content | {"checks": checks.to_dict(), "warnings": warnings}, lines
+
+
+def _by_segment(
+    test: SegmentStudies,
+    certificate: Path | None,
+    explain: bool,
+    exports: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """The answers of all segments; the exit code is that of the worst."""
+    content, lines, proven, left = dict[str, Any](), list[str](), True, list[str]()
+    for name, study in test.studies.items():
+        if not study.progress().finished:
+            own = study.status()
+            content[name] = {"finished": False, "study": study.name, "leader": own["leader"]}
+            lines += ["", f"{shown(name)}:", shown(no_answer_yet(own))]
+            left.append(name)
+            continue
+        content[name], said = _told(study, explain)
+        proven &= content[name]["guarantee"]["kind"] in PROVEN
+        lines += ["", f"{shown(name)}:", *said]
+    without = "Not every answer has a guarantee, so there is none for all segments together."
+    lines = [*lines[1:], "", shown(test.promise) if proven else without]
+    if certificate is not None and not left:
+        from surepick.files import write_whole
+
+        write_whole(certificate, json.dumps(test.answers.certificate(), indent=1) + "\n")
+        check = typed("verify", certificate)
+        lines.append(f"Certificate of all segments: {certificate} (check it with: {check})")
+    elif certificate is not None:
+        lines.append(
+            f"No certificate was written, as {', '.join(map(shown, left))} is not decided; single "
+            f"segments have one, too ({typed('answer', test.studies[left[0]].name)})."
+        )
+    _export(exports, test.name, proven and not left, "\n\n".join(filter(None, lines)))
+    written = None if certificate is None or left else str(certificate)
+    found = {"finished": not left, "test": test.name, "delta": test.delta, "segments": content}
+    say(as_json, found | {"certificate": written}, "\n".join(lines))
+    if left:
+        raise SystemExit(NOT_YET)
+    if not proven:
         raise SystemExit(UNPROVEN)
 
 

@@ -72,6 +72,8 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
             if compares(now["question"])
             else f" An option will do that is {status['promise']['close']}."
         )
+    segment = (status["traffic"] or {}).get("segment")
+    asked += "" if segment is None else f" {segment['words']}"
     return (
         f"{asked} Measurements are {status['rewards']}. Allowed error probability: "
         f"{status['delta']:g}. Decided by {status['algorithm']}."

@@ -254,8 +254,8 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
                 return f"If you have to choose now, send visitors to {best}.", answer
             return f"Send visitors to {best}.", answer
         if at["kind"] not in PROVEN:
-            return f"If you have to choose now, send everybody to {at['leader']}.", answer
-        return f"Send everybody to {at['leader']}.", answer
+            return f"If you have to choose now, send {_everybody(at)} to {at['leader']}.", answer
+        return f"Send {_everybody(at)} to {at['leader']}.", answer
     if not at["open"]:
         return "Begin the next period with new shares.", typed("split", name)
     first = at["open"][0]["period"]
@@ -263,6 +263,11 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
     which = "the current period" if first is None else f"period {first!r}"
     called = "NAME" if first is None else first
     return f"Record {which} {when}.", typed("record", name, "REPORT", "--period", called)
+
+
+def _everybody(at: dict[str, Any]) -> str:
+    """Of whom the answer is."""
+    return "everybody" if at["segment"] is None else f"everybody of {at['segment']['name']}"
 
 
 def step(at: dict[str, Any]) -> str:
