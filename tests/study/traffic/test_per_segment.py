@@ -145,11 +145,11 @@ def test_rewards_between_bounds_a_baseline_and_guardrails_are_asked_of_each_segm
 
 
 def test_a_baseline_gives_a_decided_segment_to_the_better_ones():
-    test = follow(begun(baseline="old"), rates=OPPOSITE | {"desk": (0.2, 0.06, 0.06)}, days=8)
-    assert test.studies["desk"].finished
-    if not test.finished:
-        assert test.split().segments["desk"].shares == {"old": 1.0}
+    rates = {"phone": (0.05, 0.05, 0.05), "desk": (0.2, 0.06, 0.06)}
+    test = follow(begun(baseline="old"), rates=rates, days=4)
+    assert [one.finished for one in test.studies.values()] == [False, True]
     assert test.studies["desk"].answer.better == ()
+    assert test.split().segments["desk"].shares == {"old": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -263,6 +263,26 @@ def test_what_a_certificate_says_of_its_segment_is_checked(change, said):
     body["segment"] |= change
     body["digest"] = fingerprint(body)
     with pytest.raises(CertificateError, match=said):
+        sp.verify(body, replay=False)
+
+
+def test_a_certificate_of_all_has_every_segment():
+    """Two of three, whose levels and seals are all in order."""
+    body = json.loads(finished())
+    body["delta"] = 0.075
+    for part in body["segments"].values():
+        part["segment"] |= {"all": [*NAMES, "tablet"], "delta": 0.075}
+        part["digest"] = fingerprint(part)
+        assert sp.verify(part, replay=False)
+    with pytest.raises(CertificateError, match="of another test or segment"):
+        verify_segments(sealed(body), replay=False)
+
+
+def test_what_is_right_on_average_is_no_part_of_all_together():
+    body = json.loads(finished())["segments"]["phone"]
+    body["claim"]["guarantee"] = "fdr"
+    body["digest"] = fingerprint(body)
+    with pytest.raises(CertificateError, match="right on average"):
         sp.verify(body, replay=False)
 
 
