@@ -193,6 +193,7 @@ def test_an_answer_speaks_of_rates_in_percentage_points(surepick, folder):
     assert f"after {4000 * number:,} visits in {number} periods." in out
     assert "It is within 4.5 percentage points of the best." in out
     assert "points ahead of a (the control); between " in out
+    assert "is +" not in out
     assert "0.045" not in out
 
 

@@ -12,7 +12,7 @@ from surepick.errors import InvalidInputError
 from surepick.text import plural
 
 if TYPE_CHECKING:
-    from surepick.study import SegmentStudies, Sheet, Study
+    from surepick.study import Recorded, SegmentStudies, Sheet, Study
 
 
 @click.command("record", short_help="Website tests: hand in the counts of a period.")
@@ -73,15 +73,20 @@ def command(
 
     study = open_studies(name, storage)
     if isinstance(study, SegmentStudies):
-        if correct or sql is not None or report is None:
-            what = "correct" if correct else "sql"
+        if correct or reason or by:
             raise InvalidInputError(
-                f"{what}: each segment of {name} has a study of its own: say which "
-                f"({', '.join(one.name for one in study.studies.values())})"
+                f"correct: each segment of {name} has a study of its own: say which "
+                f"({', '.join(one.name for one in study.studies.values())}); the report may have "
+                "the rows of all"
             )
-        if reason or by:
-            raise InvalidInputError("reason: only a correction needs one")
-        _by_segment(study, report, period, check, as_json)
+        left = {one: own for one, own in study.studies.items() if not own.progress().finished}
+        given = {one: _report(own, report, sql, database, period) for one, own in left.items()}
+        done = (
+            study.record_each(given, period, check=check)
+            if sql is not None
+            else study.record(report, period, check=check)
+        )
+        _by_segment(study, done, period, check, as_json)
         return
     content = _report(study, report, sql, database, period)
     if correct:
@@ -143,12 +148,11 @@ _SAID = {
 
 
 def _by_segment(
-    test: SegmentStudies, report: Path, period: str, check: bool, as_json: bool
+    test: SegmentStudies, done: dict[str, Recorded], period: str, check: bool, as_json: bool
 ) -> None:
     """What became of the report of a test with an answer for each segment."""
     from surepick.study.traffic.words import moved, step
 
-    done = test.record(report, period, check=check)
     found: dict[str, Any] = {name: one.to_dict() for name, one in done.items()}
     lines = [] if check else [f"Period {shown(period)}:"]
     for name, one in done.items():

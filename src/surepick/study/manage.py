@@ -29,7 +29,7 @@ from surepick.study.pulls import as_name
 from surepick.study.segments import segment_of
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
-from surepick.study.traffic.rules import DEAL
+from surepick.study.traffic.rules import DEAL, sends_traffic
 
 STORAGE = "sqlite:///surepick.db"
 
@@ -289,6 +289,7 @@ def _described(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
         "name": study.name,
         "state": state,
         "samples": at.samples,
+        "unit": "visit" if sends_traffic(study) else "measurement",
         "options": None if summary is None else summary.options,
         "survivors": None if summary is None else summary.survivors,
         "answer": None if summary is None else summary.answer,

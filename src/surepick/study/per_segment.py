@@ -34,7 +34,7 @@ from surepick.study.described import described
 from surepick.study.manage import STORAGE, list_studies, load_study, store_each
 from surepick.study.segments import Segment, promise_of_all, segment_of
 from surepick.study.sheet import Sheet
-from surepick.study.traffic.report import SEGMENT, columns_of
+from surepick.study.traffic.report import SEGMENT, columns_of, rows_of
 from surepick.study.traffic.results import Recorded, as_flags, as_rows
 from surepick.text import typed
 
@@ -247,16 +247,27 @@ class SegmentStudies:
         check
             Only look whether it could be recorded.
         """
-        parts = self._dealt(report)
+        return self.record_each(self._dealt(report), period, check=check)
+
+    def record_each(
+        self, reports: Mapping[str, Any], period: str, *, check: bool = False
+    ) -> dict[str, Recorded]:
+        """As :meth:`record`, with a report for each segment, as its study takes it."""
         found, asked = dict[str, Recorded](), dict[str, Any]()
+        for name in reports:
+            self._known(name, "report")
         for name, study in self.studies.items():
-            own, came = parts.get(name, (None, False))
-            status = _not_needed(study, period, came)
+            came = name in reports and _came(reports[name], name)
+            status = _not_needed(study, period, came, name in reports)
             if status is None:
-                asked[name] = own
+                asked[name] = reports.get(name, {})
             else:
                 left = len(study.status()["survivors"])
                 found[name] = Recorded(period, status, 0, left, study.finished)
+        if not asked and self.finished:
+            raise RunStateError(
+                f"all segments are decided: period {period!r} came after the end and does not count"
+            )
         if not asked:
             raise InvalidInputError(
                 "visits: nobody came of a segment that is not decided; keep the shares and report "
@@ -268,8 +279,8 @@ class SegmentStudies:
                     found[name] = self.studies[name].record(own, period, check=only)
         return {name: found[name] for name in self.studies}
 
-    def _dealt(self, report: Any) -> dict[str, tuple[Any, bool]]:
-        """The part of each segment, and whether anybody came there."""
+    def _dealt(self, report: Any) -> Mapping[str, Any]:
+        """What is reported of each segment."""
         if isinstance(report, Mapping):
             return self._dealt_by_label(report)
         sheet = Sheet.of(report)
@@ -279,16 +290,12 @@ class SegmentStudies:
                 f"{table.where}: there is no column {SEGMENT!r}, which says of whom a row is; a "
                 f"report has the columns {', '.join(self.columns)}"
             )
-        came = set[str]()
         for i, cell in enumerate(table.cells[SEGMENT]):
-            name = self._known(str(cell).strip(), table.at(i, SEGMENT))
-            visits = table.cells.get("visits")
-            if visits is None or _some(visits[i]):
-                came.add(name)
+            self._known(str(cell).strip(), table.at(i, SEGMENT))
         # Each study takes the rows of its segment, and says where a mistake is.
-        return {name: (sheet, name in came) for name in self.studies}
+        return dict.fromkeys(self.studies, sheet)
 
-    def _dealt_by_label(self, report: Mapping[str, Any]) -> dict[str, tuple[Any, bool]]:
+    def _dealt_by_label(self, report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         found = dict[str, dict[str, Any]]()
         for label, parts in report.items():
             if not isinstance(parts, Mapping):
@@ -298,7 +305,7 @@ class SegmentStudies:
             for name, cells in parts.items():
                 self._known(name, f"report[{label!r}]")
                 found.setdefault(name, {})[label] = cells
-        return {name: (own, any(map(_anybody, own.values()))) for name, own in found.items()}
+        return found
 
     def _known(self, name: Any, where: str) -> str:
         if name not in self.studies:
@@ -378,18 +385,26 @@ def _best(study: StudyCore) -> tuple[str, ...]:
     return answer.better or (() if baseline is None else (baseline,))
 
 
-def _not_needed(study: StudyCore, period: str, came: bool) -> str | None:
+def _not_needed(study: StudyCore, period: str, came: bool, reported: bool) -> str | None:
     """Why a segment has no part in a report; None: it has."""
     finished, periods = study.progress().finished, study.periods()
     if any(one["period"] == period and one["recorded"] for one in periods):
-        return None
+        return None if reported else DUPLICATE
     if finished:
         return DECIDED
     running = [one for one in periods if not one["recorded"]]
     return NOBODY_CAME if not came and running and running[0]["period"] is None else None
 
 
-DECIDED, NOBODY_CAME = "decided", "nobody"
+DECIDED, NOBODY_CAME, DUPLICATE = "decided", "nobody", "duplicate"
+
+
+def _came(report: Any, segment: str) -> bool:
+    """Whether a report does not say plainly that nobody of the segment came."""
+    if isinstance(report, Mapping):
+        return any(map(_anybody, report.values()))
+    visits = rows_of(Sheet.of(report).read("report"), segment).cells.get("visits")
+    return visits is None or any(map(_some, visits))
 
 
 def _some(cell: Any) -> bool:

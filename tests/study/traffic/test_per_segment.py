@@ -15,6 +15,7 @@ from surepick.storage.memory import MemoryStorage
 from surepick.study import SegmentStudies, Sheet, StudySpec, list_studies
 
 LABELS, NAMES = ["old", "bold", "quick"], ("phone", "desk")
+GAP = ("bold", "desk")  # whom nobody saw, so that a query has no row of it
 PAST = Sheet(csv="label,reward\nold,1\nold,0\n")
 OPPOSITE = {"phone": (0.03, 0.034, 0.08), "desk": (0.06, 0.13, 0.06)}
 
@@ -129,6 +130,29 @@ def test_a_segment_of_which_nobody_came_goes_on_with_its_shares():
     test.split()
     with pytest.raises(sp.SurepickError, match="nobody came of a segment"):
         test.record({label: dict.fromkeys(NAMES, (0, 0)) for label in LABELS}, "noon")
+
+
+def test_a_query_counts_all_segments(tmp_path):
+    import sqlite3
+
+    from surepick.study.traffic.query import query_report
+
+    address, test = f"sqlite:///{tmp_path}/shop.db", begun()
+    rows = [(label, name, 50, 4) for label in LABELS for name in NAMES if (label, name) != GAP]
+    with sqlite3.connect(tmp_path / "shop.db") as shop:
+        shop.execute("CREATE TABLE seen (label, segment, visits, successes)")
+        shop.executemany("INSERT INTO seen VALUES (?, ?, ?, ?)", rows)
+    shop.close()
+    test.split()
+    query = "SELECT * FROM seen"
+    own = {name: query_report(one, query, address, "day") for name, one in test.studies.items()}
+    found = test.record_each(own, "day")
+    assert {name: one.visits for name, one in found.items()} == {"phone": 150, "desk": 100}
+    again = test.record_each({"desk": own["desk"]}, "day")
+    assert [one.status for one in again.values()] == ["duplicate", "duplicate"]
+    wrong = "SELECT label, 'desks' AS segment, visits, successes FROM seen"
+    with pytest.raises(sp.SurepickError, match="no segment is called 'desks'"):
+        query_report(test.studies["desk"], wrong, address, "day")
 
 
 def test_rewards_between_bounds_a_baseline_and_guardrails_are_asked_of_each_segment():
@@ -340,6 +364,8 @@ def test_the_story_on_the_command_line(tmp_path):
         said = say("record", "shop", str(tmp_path / "day.csv"), "--period", f"day {day}")
         if "All segments are decided" in said:
             break
+    assert "shop@desk   finished" in (listed := say("list"))
+    assert " visits " in listed
     status = say("status", "shop")
     assert "Decided: quick is best" in status
     assert "Decided: bold is best" in status
@@ -354,5 +380,7 @@ def test_the_story_on_the_command_line(tmp_path):
     assert "needs one of them (shop@phone, shop@desk)" in say(
         "retire", "shop", "old", "--reason", "x", code=2
     )
+    over = say("record", "shop", str(tmp_path / "day.csv"), "--period", "late", code=2)
+    assert "all segments are decided: period 'late' came after the end" in over
     correct = ("--period", "day 0", "--correct", "--reason", "bots")
     assert "say which (shop@phone, shop@desk)" in say("record", "shop", file, *correct, code=2)

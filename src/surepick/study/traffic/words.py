@@ -204,6 +204,10 @@ def worth(at: dict[str, Any]) -> str | None:
         return None
     lead, low, high = (_points(x, at["yes_no"]) for x in found)
     word = "ahead of" if found[0] >= 0 and not at["minimise"] else "from"
+    if word == "ahead of":  # which says that it is more
+        lead = lead.removeprefix("+")
+        if found[1] >= 0:
+            low, high = low.removeprefix("+"), high.removeprefix("+")
     unit, sure = " points" if at["yes_no"] else "", f"{100 * (1 - at['delta']):.4g} %"
     unclear = found[2] >= 0 if at["minimise"] else found[1] <= 0
     better = at["finished"] and at["kind"] == "pac" and unclear
