@@ -92,6 +92,12 @@ class Segment:
                 f"segment must be a dict of of, name, all and delta; got {given!r:.80}"
             )
         of, delta = as_name(given["of"], "segment: of"), real(given["delta"], "segment: delta")
+        if not 0.0 < delta < 1.0:
+            raise InvalidInputError(f"segment: delta must lie between 0 and 1; got {delta!r}")
+        if not isinstance(given["all"], list | tuple):
+            raise InvalidInputError(
+                f"segment: all must be a list of names; got {given['all']!r:.80}"
+            )
         names = _as_names(given["all"])
         if given["name"] not in names:
             raise InvalidInputError(f"segment: {given['name']!r:.80} is none of {', '.join(names)}")

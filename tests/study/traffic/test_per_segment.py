@@ -227,8 +227,17 @@ def test_a_study_of_a_segment_has_its_part_of_delta_and_no_more():
         _ = StudySpec(**spec, delta=0.05).prepared
     with pytest.raises(sp.SurepickError, match="'tablet' is none of phone, desk"):
         StudySpec(**spec | {"segment": part | {"name": "tablet"}})
-    with pytest.raises(sp.SurepickError, match="must be a dict of of, name, all and delta"):
-        StudySpec(**spec | {"segment": {"of": "shop"}})
+    for wrong, said in (
+        ({"of": "shop"}, "must be a dict of of, name, all and delta"),
+        (part | {"delta": 2}, "between 0 and 1"),
+        (part | {"all": 7}, "a list of names"),
+        (part | {"all": [["phone"], "desk"]}, "a name is a text"),
+        (part | {"of": 3}, "must be a text"),
+    ):
+        with pytest.raises(sp.SurepickError, match=said):
+            StudySpec(**spec | {"segment": wrong})
+    with pytest.raises(sp.SurepickError, match="it takes a study for each"):
+        sp.create_study("shop", problem, storage=MemoryStorage(), traffic=True, segments="a,b")
 
 
 # -- certificates --------------------------------------------------------------------------
