@@ -5,6 +5,10 @@ the next; the level of a day varies by 20 %. Cases:
 
 - opposite: three versions, another one wins in each segment; asked for each segment by itself, with
   half of δ for each of the two studies;
+- opposite, one test: the same as people do it, by a test with an answer for each segment
+  (``segments=["phone", "desk"]``): reports of all segments together, until each has its answer;
+- tie in each: the same question where two versions are equally good in either segment; whoever
+  names one of the two in any segment is wrong;
 - mix: the same versions, one answer for a mix of 70 % phones and 30 % desks;
 - tie: two versions that are equal in this mix, and one that is worse; whoever names one of the two
   has ruled out the other, which is as good: counted as wrong;
@@ -31,14 +35,18 @@ from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
 from surepick.run.waiting import Waiting
+from surepick.storage.memory import MemoryStorage
+from surepick.study import SegmentStudies
 
 SHARES = np.array([0.7, 0.3])
 STATED = {"segments": {"phone": 0.7, "desk": 0.3}}
 OPPOSITE = np.array([[0.030, 0.150], [0.034, 0.110], [0.075, 0.100]])
 TIE = np.array([[0.040, 0.100], [0.055, 0.065], [0.030, 0.060]])
+TIE_IN_EACH = np.array([[0.050, 0.100], [0.050, 0.100], [0.030, 0.060]])
 SIMPSON = np.array([[0.03, 0.10], [0.04, 0.13]])
 VISITS, DAYS = 6000, 40
-CASES = ("opposite", "mix", "tie", "tie, shares so far", "Simpson")
+CASES = ("opposite", "mix", "tie", "tie, shares so far", "Simpson", "opposite, one test")
+CASES += ("tie in each",)
 
 
 def follow(
@@ -89,6 +97,30 @@ def simpson(rng: np.random.Generator, delta: float) -> tuple[sp.Run, int]:
     return run, days
 
 
+def one_test(rng: np.random.Generator, delta: float, seed: int) -> tuple[bool, bool, int]:
+    """A test with an answer for each segment, from its first shares to its last answer."""
+    labels, names = ["old", "bold", "quick"], ("phone", "desk")
+    problem = sp.Problem.unstructured(labels, noise="yes-no")
+    given = {"segments": names, "delta": delta, "seed": seed}
+    test = SegmentStudies.create("test", problem, MemoryStorage(), **given)
+    for day in range(DAYS):
+        came = rng.binomial(VISITS, 0.9 if day % 2 else 0.1)
+        level = 1.0 + 0.2 * np.sin(day)
+        report: dict[str, Any] = {}
+        for place, (name, one) in enumerate(test.split().segments.items()):
+            visits = (came, VISITS - came)[place]
+            sent = rng.multinomial(visits, [one.shares.get(label, 0.0) for label in labels])
+            yes = rng.binomial(sent, level * OPPOSITE[:, place])
+            for label, n, said in zip(labels, sent, yes, strict=True):
+                if not one.decided and n:
+                    report.setdefault(label, {})[name] = (int(n), int(said))
+        test.record(report, f"day {day}")
+        if test.finished:
+            right = dict(zip(names, (labels[i] for i in OPPOSITE.argmax(axis=0)), strict=True))
+            return test.answers.labels != right, True, day + 1
+    return False, False, DAYS
+
+
 class SharesSoFar(reading.RatesBySegment):
     """Weighs segments by who came so far: not what anybody should do."""
 
@@ -103,7 +135,13 @@ def measure(task: tuple[str, int, float]) -> dict[str, Any]:
     """One test, or two where each segment has its own."""
     case, seed, delta = task
     started, rng = time.process_time(), np.random.default_rng([seed, CASES.index(case), 1])
-    if case == "opposite":
+    if case == "opposite, one test":
+        wrong, ended, days = one_test(rng, delta, seed)
+    elif case == "tie in each":
+        found = [follow(TIE_IN_EACH[:, [s]], rng, delta / 2, mixed=False) for s in (0, 1)]
+        proven = [run.stopped and run.answer.guarantee.kind == "pac" for run, _ in found]
+        wrong, ended, days = any(proven), all(proven), max(n for _, n in found)
+    elif case == "opposite":
         found = [follow(OPPOSITE[:, [s]], rng, delta / 2, mixed=False) for s in (0, 1)]
         right = [int(OPPOSITE[:, s].argmax()) for s in (0, 1)]
         named = [run.answer.arm if run.stopped else None for run, _ in found]
@@ -157,7 +195,7 @@ def main() -> None:
         f"{case} | {delta:g} | {i}": (case, given.seed + i, delta)
         for case in CASES
         for delta in (0.05, 0.2)
-        for i in range(given.trials)
+        for i in range(given.trials * (2 if "each" in case or "one test" in case else 1))
     }
     record.fill(tasks, measure)
     record.write(report(record.parts))

@@ -33,6 +33,7 @@ _KEEPING = "verifier/test_keeping.py"
 _HISTORIES = "algorithms/limits/test_histories.py"
 _CLAIMS, _COMPARED = "algorithms/limits/test_claims.py", "verifier/test_keeping_compared.py"
 _PAST = "algorithms/limits/test_past.py"
+_PER_SEGMENT = "study/traffic/test_per_segment.py"
 
 
 class Mutation(NamedTuple):
@@ -73,6 +74,34 @@ MUTATIONS = (
         "(counts[arms] >= 1) & (counts[arms] <= t),",
         "counts[arms] >= 1,",
         _FORGERIES,
+    ),
+    Mutation(
+        "whole-delta-for-a-segment",
+        "verifier/segments.py",
+        "most = Fraction(whole) / len(names) * (1 + _SLACK)",
+        "most = Fraction(whole) * (1 + _SLACK)",
+        _PER_SEGMENT,
+    ),
+    Mutation(
+        "segment-left-out",
+        "verifier/segments.py",
+        '"all": list(parts), "delta": whole}',
+        '"all": own["all"] if own else [], "delta": whole}',
+        _PER_SEGMENT,
+    ),
+    Mutation(
+        "segment-recorded-before-all-are-checked",
+        "study/per_segment.py",
+        "(True,) if check else (True, False)",
+        "(True,) if check else (False,)",
+        _PER_SEGMENT,
+    ),
+    Mutation(
+        "delta-not-divided-by-segments",
+        "study/segments.py",
+        "return self.delta / len(self.all)",
+        "return self.delta",
+        _PER_SEGMENT,
     ),
     Mutation(
         "bound-of-arms-at-work",

@@ -323,7 +323,7 @@ def out_of(share: float, tolerance: float = 0.001) -> tuple[int, int]:
     return 1, math.floor(1 / max(share, 1e-300))
 
 
-def of_many(delta: float, wrong: str) -> str:
+def of_many(delta: float, wrong: str, such: str = "studies like this one") -> str:
     """How many of many studies do what is wrong: a verb, and what belongs to it.
 
     Examples
@@ -336,7 +336,7 @@ at most 1 is wrong about it')
     verb, _, rest = wrong.partition(" ")
     if few == 1:
         verb = "is" if verb == "are" else f"{verb}s"
-    return f"Of {written(many)} studies like this one, at most {few:,} {verb} {rest}"
+    return f"Of {written(many)} {such}, at most {few:,} {verb} {rest}"
 
 
 def written(many: int) -> str:

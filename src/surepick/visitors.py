@@ -35,7 +35,14 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 _BITS = 0xFFFFFFFF
 
 
-def assign(shares: Any, visitor: str | int, *, kept: str | None = None, test: str = "") -> str:
+def assign(
+    shares: Any,
+    visitor: str | int,
+    *,
+    kept: str | None = None,
+    test: str = "",
+    segment: str | None = None,
+) -> str:
     """Which option a visitor sees: always the same one, as long as shares stay as they are.
 
     Parameters
@@ -52,6 +59,10 @@ def assign(shares: Any, visitor: str | int, *, kept: str | None = None, test: st
     test
         Name of the test, so that two tests deal visitors independently of each other; by default
         the name of the study, where one is given.
+    segment
+        Which segment the visitor is of, in a test with an answer for each (``shares`` is then what
+        :meth:`surepick.study.SegmentStudies.split` gave). It belongs to the visitor and must be
+        known before a version is shown.
 
     Examples
     --------
@@ -60,14 +71,15 @@ def assign(shares: Any, visitor: str | int, *, kept: str | None = None, test: st
     >>> assign({"plain": 1.0, "photo": 0.0}, "visitor 17", kept="photo", test="shop")
     'photo'
     """
-    by_label = _shares(shares)
+    test = test or getattr(shares, "name", "")
+    by_label = _shares(shares if segment is None else _of_segment(shares, segment))
     if isinstance(by_label, str):
         return by_label
     if kept is not None and kept in by_label:
         return kept
     if isinstance(visitor, bool) or not isinstance(visitor, str | int) or visitor == "":
         raise InvalidTypeError(f"visitor must be a text or a whole number; got {visitor!r:.80}")
-    who = _hash(f"{test or getattr(shares, 'name', '')}/{visitor}")
+    who = _hash(f"{test}/{visitor}")
     winner, first = None, math.inf
     for label in sorted(by_label):
         share = by_label[label]
@@ -78,6 +90,21 @@ def assign(shares: Any, visitor: str | int, *, kept: str | None = None, test: st
     if winner is None:
         raise InvalidInputError("shares: no option has one")
     return winner
+
+
+def _of_segment(given: Any, segment: str) -> Any:
+    """The shares of one segment."""
+    if not isinstance(given, Mapping) and callable(getattr(given, "split", None)):
+        studies = getattr(given, "studies", {})
+        if segment in studies:
+            return studies[segment]
+    by_segment = given if isinstance(given, Mapping) else vars(given)
+    by_segment = by_segment.get("segments")
+    if not isinstance(by_segment, Mapping) or segment not in by_segment:
+        known = ", ".join(by_segment) if isinstance(by_segment, Mapping) else "none"
+        raise InvalidInputError(f"segment: no segment is called {segment!r:.80}; there are {known}")
+    found = by_segment[segment]
+    return found["shares"] if isinstance(found, Mapping) else found
 
 
 def _shares(given: Any) -> Mapping[str, float] | str:

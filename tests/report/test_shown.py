@@ -204,11 +204,11 @@ def test_a_report_of_a_site_has_what_came_of_its_visitors():
     rates = {k: [sum(one) for one in zip(*(report[k] for report in days.values()))] for k in labels}
     assert made.status()["estimates"] != pytest.approx(made.status()["means"], abs=1e-3)
     head, *lines = Read(study_page(made, png=b"x")).tables[0]
-    place = head.index("mean of its visits")
+    place = head.index("rate of its visits, %")
     shown = {line[0]: line[place] for line in lines}
-    assert shown == {label: f"{hits / n:.4g}" for label, (n, hits) in rates.items()}
+    assert shown == {label: f"{100 * hits / n:.4g}" for label, (n, hits) in rates.items()}
     assert [line[0] for line in lines] == ["new", "other", "now"]
-    assert {line[0]: line[head.index("measured")] for line in lines}["new"] == "820"
+    assert {line[0]: line[head.index("visits")] for line in lines}["new"] == "820"
 
 
 def test_a_notebook_has_the_leader_first_and_then_the_highest(study):

@@ -10,6 +10,7 @@ from tests.study.traffic import site
 
 import surepick as sp
 from surepick.errors import InvalidInputError, RunStateError, TellConflictError
+from surepick.study import SegmentStudies
 
 PROBLEM = sp.Problem(np.eye(4), noise="yes-no", labels=site.LABELS)
 RULES = {"at_least": "5%", "control": "plain", "control_share": "20%"}
@@ -142,3 +143,25 @@ def test_a_picture_of_every_study_comes_from_the_service(service):
             assert drawn.headers["content-type"].startswith(kind)
             assert drawn.headers["content-disposition"] == f'attachment; filename="drawn.{form}"'
             assert drawn.content.startswith(start)
+
+
+def test_a_service_begins_a_study_for_each_segment_once(service):
+    """As its page asks; a client has no study of the whole test to give, and sends nothing."""
+    with service.client(patience=20) as client, service.http() as http:
+        with pytest.raises(InvalidInputError, match="on the page"):
+            client.create_study("parts", PROBLEM, traffic=True, segments="phone,desk")
+        assert "parts@phone" not in client.list_studies()
+        body = {"name": "parts", "table": {"csv": "label\nold\nbold\n"}, "traffic": True}
+        body |= {"noise": "yes-no", "segments": "phone, desk", "key": "once"}
+        for _ in range(2):  # the answer to the first request was lost
+            made = http.post("/api/v1/studies", json=body)
+            assert (made.status_code, made.json()["name"]) == (201, "parts@phone")
+        assert made.json()["study"]["traffic"]["segment"]["others"] == {"desk": "parts@desk"}
+        taken = http.post("/api/v1/studies", json=body | {"key": "another"})
+        assert taken.status_code == 409
+        test = SegmentStudies.among("parts", client.list_studies(), client.load_study)
+        test.split()
+        report = {label: {"phone": (90, 5), "desk": (80, 3)} for label in ("old", "bold")}
+        found = test.record(report, "monday")
+        assert [one.status for one in found.values()] == ["accepted", "accepted"]
+        assert test.studies["desk"].algorithm.delta == 0.025

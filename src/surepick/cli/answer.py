@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.algorithms.findings import NOBODY
+from surepick.algorithms.findings import NOBODY, PROVEN
 from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
     UNPROVEN,
-    open_study,
+    open_studies,
     said_of_uncounted,
     say,
     shown,
@@ -26,8 +26,10 @@ from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
+    from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
     from surepick.run import Answer
+    from surepick.study import SegmentStudies, Study
 
 
 @click.command("answer")
@@ -62,24 +64,45 @@ def command(
     for file in exports:
         if file.suffix.lower() not in (".md", ".xml"):
             raise InvalidInputError(f"export: {file.name} must end in .md or .xml")
-    study = open_study(name, storage)
+    from surepick.study import SegmentStudies
+
+    study = open_studies(name, storage)
+    if isinstance(study, SegmentStudies):
+        _by_segment(study, certificate, explain, exports, as_json)
+        return
     if not study.finished:
         status = study.status()
         _export(exports, name, False, no_answer_yet(status))
         _not_yet(status, as_json)
         raise SystemExit(NOT_YET)
-    checks, answer, status = study.checks(), study.answer, study.status()
+    content, lines = _told(study, explain)
+    segment = (study.status()["traffic"] or {}).get("segment")
+    lines += [] if segment is None else [shown(segment["words"])]
     if certificate is not None:
         from surepick.files import write_whole
 
-        write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
+        write_whole(certificate, json.dumps(study.answer.certificate(), indent=1) + "\n")
+        arms = "--arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
+        check = typed("verify", certificate, more=arms)
+        lines.append(f"Certificate: {certificate} (check it with: {check})")
+    content["certificate"] = None if certificate is None else str(certificate)
+    proven = content["guarantee"]["kind"] in PROVEN
+    _export(exports, name, proven, "\n\n".join(lines))
+    say(as_json, content, "\n".join(lines))
+    if not proven:
+        raise SystemExit(UNPROVEN)
+
+
+def _told(study: Study, explain: bool) -> tuple[dict[str, Any], list[str]]:
+    """What is said of the answer of a finished study: for programs, and for people."""
+    checks, answer, status = study.checks(), study.answer, study.status()
     lines = [
-        *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer)]),
+        *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer, study)]),
         _after(answer, status["traffic"] is not None),
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
-    lines += _kept(answer)
+    lines += _kept(answer, study.problem)
     ahead = status["traffic"] and status["traffic"]["worth"]
     lines += [shown(ahead)] if ahead else []
     if explain:
@@ -92,16 +115,49 @@ def command(
     if checks.fit is not None and not checks.fit:
         lines.append(f"Check: {checks.fit.message}")
     lines += [f"Note: {text}" for text in checks.remarks]
-    if certificate is not None:
-        arms = "--arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
-        check = typed("verify", certificate, more=arms)
-        lines.append(f"Certificate: {certificate} (check it with: {check})")
-    content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
-    content["warnings"] = warnings
-    content["certificate"] = None if certificate is None else str(certificate)
-    _export(exports, name, bool(answer.guarantee), "\n\n".join(lines))
-    say(as_json, content, "\n".join(lines))
-    if not answer.guarantee:
+    content = {"finished": True, "study": study.name, **answer.to_dict()}
+    return content | {"checks": checks.to_dict(), "warnings": warnings}, lines
+
+
+def _by_segment(
+    test: SegmentStudies,
+    certificate: Path | None,
+    explain: bool,
+    exports: tuple[Path, ...],
+    as_json: bool,
+) -> None:
+    """The answers of all segments; the exit code is that of the worst."""
+    content, lines, proven, left = dict[str, Any](), list[str](), True, list[str]()
+    for name, study in test.studies.items():
+        if not study.progress().finished:
+            own = study.status()
+            content[name] = {"finished": False, "study": study.name, "leader": own["leader"]}
+            lines += ["", f"{shown(name)}:", shown(no_answer_yet(own))]
+            left.append(name)
+            continue
+        content[name], said = _told(study, explain)
+        proven &= content[name]["guarantee"]["kind"] in PROVEN
+        lines += ["", f"{shown(name)}:", *said]
+    without = "Not every answer has a guarantee, so there is none for all segments together."
+    lines = [*lines[1:], "", shown(test.promise) if proven else without]
+    if certificate is not None and not left:
+        from surepick.files import write_whole
+
+        write_whole(certificate, json.dumps(test.answers.certificate(), indent=1) + "\n")
+        check = typed("verify", certificate)
+        lines.append(f"Certificate of all segments: {certificate} (check it with: {check})")
+    elif certificate is not None:
+        lines.append(
+            f"No certificate was written, as {', '.join(map(shown, left))} is not decided; single "
+            f"segments have one, too ({typed('answer', test.studies[left[0]].name)})."
+        )
+    _export(exports, test.name, proven and not left, "\n\n".join(filter(None, lines)))
+    written = None if certificate is None or left else str(certificate)
+    found = {"finished": not left, "test": test.name, "delta": test.delta, "segments": content}
+    say(as_json, found | {"certificate": written}, "\n".join(lines))
+    if left:
+        raise SystemExit(NOT_YET)
+    if not proven:
         raise SystemExit(UNPROVEN)
 
 
@@ -123,25 +179,35 @@ def shown_lines(text: str) -> str:
     return "\n".join(shown(line) for line in text.split("\n"))
 
 
-def _named(answer: Answer) -> str:
+def _named(answer: Answer, study: Study) -> str:
     """What is best, or which ones are."""
     if answer.guarantee.kind == NOBODY:
-        return f"Answer: {shown(str(answer.guarantee).partition(' with probability')[0])}"
+        limits = " and ".join(limit_in_words(study.problem, limit) for limit in answer.limits)
+        return f"Answer: no option keeps {shown(limits)}"
     several = len(answer.labels) > 1
     labels = ", ".join(shown(label) for label in answer.labels)
     return f"{'Answer, best-looking first' if several else 'Answer'}: {labels}"
 
 
-def _kept(answer: Answer) -> list[str]:
+def _kept(answer: Answer, problem: Problem) -> list[str]:
     """How options stand to limits; those that are named first."""
+    from surepick.algorithms.limits.limit import parse_limit
+
     lines = []
     for limit, options in answer.limits.items():
-        lines.append(f"{shown(limit)}:")
+        lines.append(f"{shown(limit_in_words(problem, limit))}:")
         for label in sorted(options, key=lambda label: label not in answer.labels):
             one = options[label]
-            known = "" if one.estimate is None else f" ({one.estimate:.4g})"
-            lines.append(f"  {shown(label)}: {one.verdict}{known}")
+            own = None if one.estimate is None else parse_limit(limit).mean(one.estimate, problem)
+            lines.append(f"  {shown(label)}: {one.verdict}{'' if own is None else f' ({own})'}")
     return lines
+
+
+def limit_in_words(problem: Problem, limit: str) -> str:
+    """A limit as people say it."""
+    from surepick.algorithms.limits.limit import parse_limit
+
+    return parse_limit(limit).said_of(problem)
 
 
 def _after(answer: Answer, traffic: bool) -> str:

@@ -27,7 +27,7 @@ def command(storage: str, as_json: bool) -> None:
     for row in rows:
         left = row["survivors"]
         said = "" if left is None else f"{left} of {row['options']} options left"
-        unit = "measurement " if row["samples"] == 1 else "measurements"
+        unit = f"{row['unit']}{'' if row['samples'] == 1 else 's'}"
         found = "" if row["answer"] is None else f"  {shown(row['answer'])}"
         begin = f"{shown(row['name']):<{wide}}  {row['state']:<9}"
-        click.echo(f"{begin}{row['samples']:>9,} {unit}  {said}{found}".rstrip())
+        click.echo(f"{begin}{row['samples']:>9,} {unit:<12}  {said}{found}".rstrip())

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from surepick.study import Study
 
 
-def screen(study: Study, content: dict[str, Any], top: int) -> Any:
-    """What to print."""
+def screen(study: Study, content: dict[str, Any], top: int, alone: bool = True) -> Any:
+    """What to print; of one of several segments, what is said of all is left out."""
     from rich.console import Group
     from rich.text import Text
 
@@ -32,11 +32,13 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
     ahead = at["ahead"] if forecast["low"] is None else f"{forecast['text']}."
     if forecast["slow"]:
         ahead = f"{ahead or ''} {forecast['text']}.".lstrip()
-    said = (at["worth"], None if content["finished"] else ahead)
+    part = at["segment"]["words"] if alone and at["segment"] is not None else None
+    said = (at["worth"], None if content["finished"] else ahead, part)
     lines += [Text(shown(text)) for text in said if text]
     feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
     feet += [Text(f"Note: {text}", "dim") for text in content["checks"]["remarks"]]
-    feet.append(Text(shown(step(at)), "bold"))
+    if alone or content["warnings"]:
+        feet.append(Text(shown(step(at)), "bold"))
     return Group(*lines, _table(study, content, top), *feet)
 
 
@@ -52,11 +54,13 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     heads = ["visits", "rate" if _is_rate(study) else "mean"]
     if at["lift"] is not None:
         heads += ["over control", f"{_sure(content)} interval"]
-    heads += [shown(one["title"]) for one in at["guardrails"]]
+    limits = [shown(one["title"]) for one in at["guardrails"]]
+    heads += limits
     heads += ["share"] if at["shares"] is not None else []
     compared = compares(content["standing"]["question"])
     for head in [*heads, "evidence" if compared else "evidence against"]:
-        table.add_column(head, justify="right", no_wrap=True)
+        # A limit may take two lines, so that numbers are not cut off.
+        table.add_column(head, justify="right", no_wrap=head not in limits)
     best = best_first(content["standing"]["minimise"])
     order = sorted(
         range(len(labels)),

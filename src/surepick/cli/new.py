@@ -18,7 +18,7 @@ from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
-    from surepick.study import Study, StudySpec
+    from surepick.study import SegmentStudies, Study, StudySpec
 
 REWARDS_HELP = (
     "What a measurement gives. yes-no: 1 for yes, 0 for no. LO..HI: a number between two bounds, "
@@ -185,7 +185,8 @@ def command(
     send the visitors of a period, and surepick record takes what came of it.
     """
     from surepick.problem.noise import usual
-    from surepick.study import OptionTable, StudySpec, store
+    from surepick.study import OptionTable, SegmentStudies, StudySpec, store
+    from surepick.study.manage import store_each
     from surepick.study.settings import find, known
     from surepick.text import parse
 
@@ -222,8 +223,9 @@ def command(
         past_columns=named or None,
         **in_numbers(fields, given or usual(traffic or misfit not in (None, math.inf))),
     )
-    study = store(spec, storage)
-    made = spec.prepared
+    test = SegmentStudies(store_each(spec, storage)) if spec.each else None
+    study = store(spec, storage) if test is None else next(iter(test.studies.values()))
+    made = (spec if test is None else spec.each[0]).prepared
     problem = made.problem
     batch = study.status()["batch"]["size"]
     content = {
@@ -245,7 +247,7 @@ def command(
     }
     if traffic:
         notes = [f"Note: {shown(note)}" for note in made.notes]
-        *lines, following = _traffic_lines(study, problem)
+        *lines, following = _traffic_lines(name, spec.delta, problem, test)
         lines += [*_understood(study, problem), *_taken(spec), *notes]
         lines += _meant(problem, spec.epsilon)
         say(as_json, content, "\n".join([*lines, following]))
@@ -272,7 +274,11 @@ def command(
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
         *_meant(problem, spec.epsilon),
-        *([f"Asked: {shown(asked_for)}."] if (asked_for := study.algorithm.asked.words) else []),
+        *(
+            [f"Asked: {shown(asked_for)}."]
+            if (asked_for := study.algorithm.asked.asks(problem))
+            else []
+        ),
         f"The past measurements are enough. Next: {typed('answer', name)}"
         if study.finished
         else f"The first batch has {plural(batch, 'measurement')}. Next: "
@@ -333,12 +339,14 @@ def _understood(study: Study, problem: Problem) -> list[str]:
     rules, asked = study.traffic.desk.rules, study.algorithm.asked
     rates, epsilon = problem.noise_kind.bounds == (0.0, 1.0), study.algorithm.epsilon
     points = f"{100 * epsilon:.6g} percentage points" if rates else f"{epsilon:g}"
-    lines = [f"Asked: {shown(asked.words)}."] if asked.words else []
+    asks = asked.asks(problem)
+    lines = [f"Asked: {shown(asks)}."] if asks else []
     for limit in getattr(asked, "limits", ()):
         if limit.than is None:
             lines.append(
-                f"{limit.text} compares with a number, so it is not protected against drift: if "
-                f"the whole site changes, all options do. A margin to an option ({limit.number} "
+                f"{limit.said_of(problem)} compares with a number, so it is not protected against "
+                "drift: if the whole site changes, all options do. A margin to an option "
+                f"({limit.number} "
                 f"{'>=' if limit.at_least else '<='} control + 0.2%) is."
             )
     for name, kind in problem.numbers.items():
@@ -347,7 +355,7 @@ def _understood(study: Study, problem: Problem) -> list[str]:
     if problem.minimise:
         lines.append("Smaller is better.")
     if epsilon:
-        lines.append(f"Close enough: within {points} of the best (epsilon {epsilon:g}).")
+        lines.append(f"Close enough: within {points} of the best (epsilon).")
     if rules.control is not None:
         share = f"{100 * study.traffic.desk.sharing.control_share:.4g} %"
         lines.append(f"{shown(rules.control)} is the control: it keeps {share} of the visitors.")
@@ -367,17 +375,29 @@ def _understood(study: Study, problem: Problem) -> list[str]:
     return lines
 
 
-def _traffic_lines(study: Study, problem: Problem) -> list[str]:
+def _traffic_lines(
+    name: str, delta: float, problem: Problem, test: SegmentStudies | None
+) -> list[str]:
     """What a study of traffic asks of a site, said once."""
     from surepick.study.traffic.report import columns_of
 
+    columns = f"A report has the columns {', '.join(columns_of(problem))}."
     return [
-        f"Study {study.name!r}: {problem.n_arms} options, delta {study.algorithm.delta:g}; "
-        f"rewards are {problem.words}.",
+        f"Study {name!r}: {problem.n_arms} options, delta {delta:g}; rewards are {problem.words}.",
         "Assign each visitor at random by the shares of the period. Count every visitor once, in "
         "the period of assignment, with the same time to respond.",
         "End a period at a set time or after a set number of visitors, never because of how it "
         "looks. Leave out bots and broken records by rules that you fixed beforehand.",
-        f"A report has the columns {', '.join(columns_of(problem))}.",
-        f"Next: {typed('split', study.name)}",
+        *([columns] if test is None else _each_segment(test)),
+        f"Next: {typed('split', name)}",
+    ]
+
+
+def _each_segment(test: SegmentStudies) -> list[str]:
+    """What a new test asks of a site beside what every study of traffic does."""
+    names = ", ".join(shown(one.name) for one in test.studies.values())
+    return [
+        shown(test.promise),
+        f"A report has the columns {', '.join(test.columns)}.",
+        f"Single segments are studies of their own, for whatever is done to one alone: {names}.",
     ]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import open_study, say, shown, study_options
+from surepick.cli.studies import open_studies, say, shown, study_options
 from surepick.errors import InvalidInputError
 from surepick.text import plural
 
 if TYPE_CHECKING:
-    from surepick.study import Sheet, Study
+    from surepick.study import Recorded, SegmentStudies, Sheet, Study
 
 
 @click.command("record", short_help="Website tests: hand in the counts of a period.")
@@ -54,6 +54,7 @@ def command(
     and squares (the sum of squared rewards); with numbers of unknown scale label, bucket, visits
     and sum, where visitors are dealt into buckets 0 to 15 by a hash of who they are. In a study
     with segments there is also a column segment, and a column for each count that has a limit.
+    Where each segment has an answer, a report has the rows of all; one that is decided needs none.
 
     With --sql and --database the report is counted by a database, which is asked from here, also
     with --server: :since and :until are when the shares of the period were stored and when those of
@@ -66,10 +67,27 @@ def command(
     If what was recorded turns out to be wrong, --correct with a --reason lets these numbers count
     instead. Everything is worked out again; old and new numbers, who, when and why are kept.
     """
+    from surepick.study import SegmentStudies
     from surepick.study.acts.reports import CAUTION
     from surepick.study.traffic.words import step
 
-    study = open_study(name, storage)
+    study = open_studies(name, storage)
+    if isinstance(study, SegmentStudies):
+        if correct or reason or by:
+            raise InvalidInputError(
+                f"correct: each segment of {name} has a study of its own: say which "
+                f"({', '.join(one.name for one in study.studies.values())}); the report may have "
+                "the rows of all"
+            )
+        left = {one: own for one, own in study.studies.items() if not own.progress().finished}
+        given = {one: _report(own, report, sql, database, period) for one, own in left.items()}
+        done = (
+            study.record_each(given, period, check=check)
+            if sql is not None
+            else study.record(report, period, check=check)
+        )
+        _by_segment(study, done, period, check, as_json)
+        return
     content = _report(study, report, sql, database, period)
     if correct:
         if check:
@@ -118,3 +136,38 @@ def _report(
     from surepick.study.traffic.query import query_report
 
     return query_report(study, str(sql), database, period)
+
+
+_SAID = {
+    "accepted": "{visits} recorded.",
+    "checked": "{visits}; no mistakes found.",
+    "duplicate": "already recorded with these numbers; it counts once.",
+    "decided": "decided before; nothing more is recorded.",
+    "nobody": "nobody came; its period goes on.",
+}
+
+
+def _by_segment(
+    test: SegmentStudies, done: dict[str, Recorded], period: str, check: bool, as_json: bool
+) -> None:
+    """What became of the report of a test with an answer for each segment."""
+    from surepick.study.traffic.words import moved, step
+
+    found: dict[str, Any] = {name: one.to_dict() for name, one in done.items()}
+    lines = [] if check else [f"Period {shown(period)}:"]
+    for name, one in done.items():
+        said = _SAID[one.status].format(visits=plural(one.visits, "visit"))
+        lines.append(f"{shown(name)}: {said}")
+        if check:
+            continue
+        at = test.studies[name].status()["traffic"]
+        keys = ("headline", "next", "command", "risk", "ratio", "own_past")
+        found[name] |= {key: at[key] for key in keys}
+        lines.append(f"  {shown(at['headline'])}")
+        for finding in (at["ratio"], at["own_past"]):
+            if finding is not None and finding["alarm"]:
+                lines.append(f"  Warning: {shown(finding['message'])}")
+        if at["ratio"]["alarm"] or moved(at):
+            lines.append(f"  {shown(step(at))}")
+    lines.append("Nothing was recorded." if check else test.next)
+    say(as_json, {"period": period, "segments": found}, "\n".join(lines))

@@ -11,20 +11,20 @@ import click
 from surepick.algorithms.questions import compares, named
 from surepick.cli.studies import (
     bar,
-    open_study,
+    open_studies,
     said_of_uncounted,
     shown,
     spent,
     spent_of,
     study_options,
 )
-from surepick.errors import listed
+from surepick.errors import InvalidInputError, listed
 from surepick.run.standing import VERDICTS, best_first, between, counted
 from surepick.study.outlook import states_in_words
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
-    from surepick.study import Study
+    from surepick.study import SegmentStudies, Study
 
 _MOMENT = 0.25  # seconds of processor time for a forecast that nobody asked for
 
@@ -52,7 +52,17 @@ def command(
     study of traffic: who is ahead, how sure that is, what it is worth, and what to do next. With
     --watch and --json, one object is printed per line.
     """
-    study = open_study(name, storage)
+    from surepick.study import SegmentStudies
+
+    study = open_studies(name, storage)
+    if isinstance(study, SegmentStudies):
+        if watch:
+            raise InvalidInputError(
+                f"watch: each segment of {name} has a study of its own: say which "
+                f"({', '.join(one.name for one in study.studies.values())})"
+            )
+        _by_segment(study, patient, top, as_json)
+        return
     if as_json:
         _stream(study, watch, every, patient)
         return
@@ -74,6 +84,29 @@ def command(
                 live.update(screen(study, content, top), refresh=True)
     except KeyboardInterrupt:
         return
+
+
+def _by_segment(test: SegmentStudies, patient: bool, top: int, as_json: bool) -> None:
+    """Where every segment stands."""
+    from surepick.cli import morning
+
+    found = {name: look(one, patient) for name, one in test.studies.items()}
+    finished = all(one["finished"] for one in found.values())
+    if as_json:
+        said = {"name": test.name, "delta": test.delta, "finished": finished}
+        click.echo(json.dumps(said | {"promise": test.promise, "segments": found}))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(Text(shown(test.promise)))
+    for name, content in found.items():
+        console.print(Text(f"\n{shown(name)}", "bold underline"))
+        console.print(morning.screen(test.studies[name], content, top, alone=False))
+    console.print(Text(test.next, "bold"))
 
 
 def look(study: Study, patient: bool) -> dict[str, Any]:

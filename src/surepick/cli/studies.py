@@ -17,7 +17,7 @@ from surepick.text import plural, typed
 if TYPE_CHECKING:
     from surepick.algorithms.base import Algorithm
     from surepick.client import Client
-    from surepick.study import Study
+    from surepick.study import SegmentStudies, Study
     from surepick.study.acts.options import OptionChange
     from surepick.study.acts.rewards import Change
 
@@ -87,6 +87,23 @@ def open_study(name: str, storage: str) -> Study:
     from surepick.study import load_study
 
     return load_study(name, storage)
+
+
+def open_studies(name: str, storage: str) -> Study | SegmentStudies:
+    """The study of this name; or, where each segment has an answer, all studies of the test."""
+    from surepick.errors import UnknownStudyError
+
+    try:
+        return open_study(name, storage)
+    except UnknownStudyError as unknown:
+        from surepick.study import SegmentStudies, list_studies, load_study
+
+        at = at_server()
+        names = list_studies(storage) if at is None else at.list_studies()
+        if not any(one.startswith(f"{name}@") for one in names):
+            raise unknown from None
+        opened = (lambda own: load_study(own, storage)) if at is None else at.load_study
+        return SegmentStudies.among(name, names, opened)
 
 
 def at_server() -> Client | None:

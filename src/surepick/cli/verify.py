@@ -107,7 +107,14 @@ def command(
     if stamped is not None and not is_file:
         raise InvalidInputError("--stamped is about the file of a certificate, not about a study")
     try:
-        if is_file:
+        if is_file and _of_segments(Path(certificate)):
+            if arms is not None or signed_by is not None or stamped is not None:
+                raise InvalidInputError(
+                    "--arms, --signed-by and --stamped are for the certificate of one segment, "
+                    "and this has one for each"
+                )
+            content, text = _check_segments(Path(certificate), replay, explain)
+        elif is_file:
             problem = _problem(arms, candidates, settings)
             content, text = _check_file(Path(certificate), problem, replay, signed_by, explain)
             if stamped is not None and authority is not None:
@@ -149,6 +156,32 @@ def _check_file(
         content["signed_by"] = check_signature(path, signed_by)
         text += f"\nSigned by {content['signed_by']}."
     return content, text
+
+
+def _of_segments(path: Path) -> bool:
+    """Whether a file has a certificate for each segment of a test."""
+    from surepick.verifier.verify import read_file
+
+    found = read_file(path)
+    return isinstance(found, dict) and found.get("format") == "surepick-segments"
+
+
+def _check_segments(path: Path, replay: bool | None, explain: bool) -> tuple[dict[str, Any], str]:
+    """The certificates of all segments, and what holds of all together."""
+    from surepick.algorithms.findings import PROVEN
+    from surepick.run import verify_segments
+
+    found = verify_segments(path, replay=replay)
+    own = {name: dataclasses.asdict(one) for name, one in found.segments.items()}
+    lines = [
+        f"{shown(name)}: {shown(line)}"
+        for name, one in found.segments.items()
+        for line in _said(one, explain).split("\n")
+    ]
+    kinds = [one.guarantee for one in found.segments.values()]
+    worst = next((kind for kind in kinds if kind not in PROVEN), kinds[0])
+    content = {"of": found.of, "delta": found.delta, "complete": bool(found), "guarantee": worst}
+    return content | {"segments": own}, "\n".join([*lines, shown(found.plain)])
 
 
 def _check_stamp(path: Path, stamped: Path, authority: Path) -> datetime.datetime:

@@ -33,6 +33,7 @@ from surepick.client.replies import (
     split_of,
     told_of,
 )
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
@@ -92,6 +93,13 @@ def promised(steps: Callable[..., Steps[Any]]) -> inspect.Signature:
 
 def store(spec: StudySpec) -> Steps[None]:
     """Create the study that a spec describes."""
+    if spec.each:
+        raise InvalidInputError(
+            "segments: without shares there is an answer for each segment, so this makes several "
+            "studies: begin such a test on the page, or where the database is (surepick new, "
+            "surepick.study.SegmentStudies); its studies "
+            f"({', '.join(one.name for one in spec.each)}) can be loaded from here"
+        )
     key = uuid.uuid4().hex  # by which this request is recognised if it comes twice
     yield Request("POST", STUDIES, {**spec.to_dict(), "key": key})
 

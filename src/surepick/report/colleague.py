@@ -54,7 +54,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         places = now["columns"]["state"].count("leads") or "so many"
         asked = f"Which {places} of {count:,} options are the best, in the long run and on average?"
     elif not compares(now["question"]):
-        words = study.algorithm.asked.words
+        words = study.algorithm.asked.asks(study.problem)
         own = f"{words[:1].upper()}{words[1:]}?" if words else ""
         asked = own or f"Which of {count:,} options is the best, in the long run and on average?"
     else:
@@ -64,7 +64,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         )
         asked = f"Which of {count:,} options are better than {one}, and which are worse?"
         if now.get("limits"):
-            keep = " and ".join(now["limits"])
+            keep = " and ".join(_limits(study))
             asked = f"Which of {count:,} options are better than {one} and keep {keep}?"
     if status["epsilon"]:
         asked += (
@@ -72,10 +72,18 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
             if compares(now["question"])
             else f" An option will do that is {status['promise']['close']}."
         )
+    segment = (status["traffic"] or {}).get("segment")
+    asked += "" if segment is None else f" {segment['words']}"
     return (
         f"{asked} Measurements are {status['rewards']}. Allowed error probability: "
         f"{status['delta']:g}. Decided by {status['algorithm']}."
     )
+
+
+def _limits(study: StudyCore) -> list[str]:
+    """Limits that options have to keep, in words."""
+    limits = getattr(study.algorithm.asked, "limits", ())
+    return [one.said_of(study.problem) for one in limits]
 
 
 def _answer(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
@@ -113,12 +121,20 @@ def _options(page: Page, status: dict[str, Any]) -> None:
                 "however often you look"
             )
     ends = ("lift_low", "lift_high") if "lift" in now else ("behind_low", "behind_high")
+    epsilon = status["epsilon"]
+    if status["traffic"]:  # as everywhere on a site: what came of its visitors
+        now |= {"estimate": status["means"]}
+        heads |= {"estimate": "mean of its visits", "pulls": "visits"}
+        if "successes" in status["traffic"]["columns"]:  # rates in per cent, leads in points
+            leads = [name for name in ("behind", "lift", *ends) if name in now]
+            now |= {name: _in_percent(now[name]) for name in ("estimate", *leads)}
+            epsilon *= 100.0
+            heads |= {"estimate": "rate of its visits, %"}
+            heads |= {name: f"{heads[name]}, points" for name in leads if name in heads}
     rows = zip(status["standing"]["columns"]["state"], *(now[name] for name in ends))
-    how = {"epsilon": status["epsilon"], "minimise": status["standing"]["minimise"]}
+    how = {"epsilon": epsilon, "minimise": status["standing"]["minimise"]}
     now["between"] = [between(*row, **how) for row in rows]
     names = [name for name in heads if name in now]
-    if status["traffic"]:  # as everywhere on a site: what came of its visitors
-        now, heads = now | {"estimate": status["means"]}, heads | {"estimate": "mean of its visits"}
     known = now["estimate"]
     best = best_first(status["standing"]["minimise"])
     order = sorted(range(len(known)), key=lambda i: best(known[i]))
@@ -129,6 +145,10 @@ def _options(page: Page, status: dict[str, Any]) -> None:
         page.text("Nothing in this table is proven; the reasons are given below.")
     elif said:
         page.text(f"{said}. An empty cell means that nothing is known yet.")
+
+
+def _in_percent(shares: list[float | None]) -> list[float | None]:
+    return [None if share is None else 100.0 * share for share in shares]
 
 
 def _comparisons(page: Page, study: StudyCore) -> None:

@@ -4,6 +4,15 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.identify import identify
 from surepick.run.run import Run
+from surepick.run.segments import SegmentsVerified, verify_segments
 from surepick.run.verify import verify
 
-__all__ = ["Answer", "Batch", "Run", "identify", "verify"]
+__all__ = [
+    "Answer",
+    "Batch",
+    "Run",
+    "SegmentsVerified",
+    "identify",
+    "verify",
+    "verify_segments",
+]

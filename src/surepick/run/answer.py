@@ -220,6 +220,10 @@ class Answer:
         own, listed = zip(*cells)
         return replace(self, unmeasured=own, _record=self._record | {"unmeasured": [*listed]})
 
+    def of_segment(self, segment: dict[str, Any] | None) -> Answer:
+        """This answer with the segment that it is about in its certificate."""
+        return replace(self, _record=self._record | {"segment": segment})
+
     def reported(self, traffic: dict[str, Any]) -> Answer:
         """This answer with the shares of visitors of each period in its certificate."""
         made = replace(self, _record=self._record | {"traffic": traffic})

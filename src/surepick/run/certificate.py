@@ -88,6 +88,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["limits"] = record["limits"]
     if record.get("traffic") is not None:  # visitors were sent by shares, and reported
         body["traffic"] = record["traffic"]
+    if record.get("segment") is not None:  # of a test with an answer for each
+        body["segment"] = record["segment"]
     if record.get("chain") is not None:  # of the study that it is from
         body["chain"] = record["chain"]
     return body | {"digest": fingerprint(body)}

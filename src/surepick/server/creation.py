@@ -15,6 +15,7 @@ from surepick.server import models
 from surepick.storage import Storage
 from surepick.study import OptionTable, StudySpec, store
 from surepick.study.extremes import refusing_extremes
+from surepick.study.manage import store_each
 from surepick.study.settings import known
 from surepick.study.spec import MOST_SAMPLES
 
@@ -29,6 +30,9 @@ def create(body: models.NewStudy, storage: Storage) -> StudySpec:
         spec = spec_of(body)
         if spec.table is not None:
             _check_size(spec.table)
+    if spec.each:
+        store_each(spec, storage, key=body.key)
+        return spec.each[0]  # people begin with its page, which leads to the others
     store(spec, storage, key=body.key)
     return spec
 

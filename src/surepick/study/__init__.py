@@ -15,6 +15,12 @@ from surepick.study.manage import (
     store,
 )
 from surepick.study.options import OptionTable
+from surepick.study.per_segment import (
+    SegmentAnswers,
+    SegmentShares,
+    SegmentSplits,
+    SegmentStudies,
+)
 from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
@@ -34,6 +40,10 @@ __all__ = [
     "Pull",
     "Recorded",
     "ReportChange",
+    "SegmentAnswers",
+    "SegmentShares",
+    "SegmentSplits",
+    "SegmentStudies",
     "Sheet",
     "Split",
     "Study",

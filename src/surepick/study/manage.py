@@ -6,13 +6,13 @@ import hashlib
 import json
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
-from surepick.errors import StudyExistsError, UnknownStudyError, listed
+from surepick.errors import InvalidInputError, StudyExistsError, UnknownStudyError, listed
 from surepick.problem import Problem
 from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
@@ -26,9 +26,10 @@ from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored
 from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
+from surepick.study.segments import segment_of
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
-from surepick.study.traffic.rules import DEAL
+from surepick.study.traffic.rules import DEAL, sends_traffic
 
 STORAGE = "sqlite:///surepick.db"
 
@@ -102,6 +103,46 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
     >>> store(StudySpec(name="sizes", table=table), "memory://").problem.labels
     ('a', 'b')
     """
+    record, made = _described_as(spec, None if key is None else _digest(key))
+    with _opened(storage, create=True, keep=True) as opened:
+        return Study(opened, _store(opened, record, made), owner=opened is not storage)
+
+
+def store_each(
+    spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None = None
+) -> dict[str, Study]:
+    """Start a study for each segment of a spec whose segments have no shares: all, or none.
+
+    Parameters
+    ----------
+    spec
+        What the test is to be.
+    storage
+        See :func:`surepick.create_study`; closed with the first study, if it was opened here.
+    key
+        As for :func:`store`.
+    """
+    if not spec.each:
+        raise InvalidInputError(
+            "segments: name the segments, without shares, that each get an answer ('phone,desk')"
+        )
+    keys = [None if key is None else _digest(f"{key}/{one.name}") for one in spec.each]
+    made = [_described_as(one, own) for one, own in zip(spec.each, keys, strict=True)]
+    with _opened(storage, create=True, keep=True) as opened:
+        begin = [_beginning(opened, *one) for one in made]
+
+        def write(tx: Transaction) -> list[StudyRecord]:
+            if tx.find_study(spec.name) is not None:
+                raise _taken(spec.name, opened)
+            return [one(tx) for one in begin]
+
+        records, own = opened.write(write), opened is not storage
+        studies = [Study(opened, one, owner=own and not i) for i, one in enumerate(records)]
+        return dict(zip(spec.segments, studies, strict=True))
+
+
+def _described_as(spec: StudySpec, key: str | None) -> tuple[StudyRecord, Prepared]:
+    """The record of a new study, and what its spec came to."""
     with refusing_extremes():
         made = spec.prepared
     order = seed_of(spec.seed)
@@ -110,29 +151,39 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
     record = StudyRecord(
         id=0,
         name=spec.name,
-        key=uuid.uuid4().hex if key is None else _digest(key),
+        key=uuid.uuid4().hex if key is None else key,
         algorithm=made.algorithm.registered_name(),
         settings=dumps(made.algorithm.settings()),
         problem=dumps(made.problem.to_dict()),
         seed=drawn if spec.seed is None else spec.seed,
         meta=json.dumps(made.meta | ({DEAL: str(order)} if made.traffic else {ORDER: order})),
     )
-    with _opened(storage, create=True, keep=True) as opened:
-        return Study(opened, _store(opened, record, made), owner=opened is not storage)
+    return record, made
+
+
+def _taken(name: str, storage: Storage) -> StudyExistsError:
+    return StudyExistsError(f"a study called {name!r} already exists in {storage.url}")
+
+
+def _known(tx: Transaction, record: StudyRecord, storage: Storage) -> StudyRecord | None:
+    """The study that is there, if this very call (or one with its key) has made it."""
+    there = tx.find_study(record.name)
+    if there is not None and there.key != record.key:
+        raise _taken(record.name, storage)
+    return there
 
 
 def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord:
-    def known(there: StudyRecord | None) -> StudyRecord | None:
-        """The study that is there, if this very call (or one with its key) has made it."""
-        if there is not None and there.key != record.key:
-            raise StudyExistsError(
-                f"a study called {record.name!r} already exists in {storage.url}"
-            )
-        return there
-
-    found = known(storage.read(lambda tx: tx.find_study(record.name)))
+    found = storage.read(lambda tx: _known(tx, record, storage))
     if found is not None:
         return found  # an earlier call made it: nothing has to be worked out
+    return storage.write(_beginning(storage, record, made))
+
+
+def _beginning(
+    storage: Storage, record: StudyRecord, made: Prepared
+) -> Callable[[Transaction], StudyRecord]:
+    """Writes a new study."""
     before = None if made.past is None else stored(made.past)
     with refusing_extremes():
         run = begin(record, before)
@@ -140,7 +191,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
     text, summary = run.to_json(), summary_of(run)
 
     def write(tx: Transaction) -> StudyRecord:
-        there = known(tx.find_study(record.name))
+        there = _known(tx, record, storage)
         if there is not None:  # an earlier try wrote it, and only its confirmation was lost
             return there
         size = 0 if batch is None else batch.size
@@ -159,7 +210,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
         tx.set_summary(added.id, summary)
         return added
 
-    return storage.write(write)
+    return write
 
 
 def _digest(key: str) -> str:
@@ -238,6 +289,7 @@ def _described(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
         "name": study.name,
         "state": state,
         "samples": at.samples,
+        "unit": "visit" if sends_traffic(study) else "measurement",
         "options": None if summary is None else summary.options,
         "survivors": None if summary is None else summary.survivors,
         "answer": None if summary is None else summary.answer,
@@ -340,6 +392,14 @@ def _find(storage: Storage, name: str) -> StudyRecord:
     found = storage.read(lambda tx: tx.find_study(name))
     if found is not None:
         return found
-    known = [study.name for study in storage.read(lambda tx: tx.studies())]
+    studies = storage.read(lambda tx: tx.studies())
+    known = [study.name for study in studies]
+    parts = [(one.name, segment_of(json.loads(one.meta))) for one in studies if "@" in one.name]
+    own = [one for one, part in parts if part is not None and part.of == name]
+    if own:
+        raise UnknownStudyError(
+            f"{name!r} has an answer for each segment, and a study for each: this needs one of "
+            f"them ({', '.join(own)})"
+        )
     there = f"there are: {listed(known, name)}" if known else "there are none"
     raise UnknownStudyError(f"no study is called {name!r} in {storage.url}; {there}")

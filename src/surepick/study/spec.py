@@ -42,6 +42,7 @@ from surepick.study.overlap import SETTING as OVERLAP
 from surepick.study.past import as_past, measurements
 from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
+from surepick.study.segments import OF_SEGMENT, Segment
 from surepick.study.segments import SETTING as SEGMENTS
 from surepick.study.settings import Setting, declares, find, from_outside, yes_or_no
 from surepick.study.sheet import Sheet
@@ -409,6 +410,7 @@ class StudySpec:
         flag=False,
     ).field()
     segments: Any = SEGMENTS.field()
+    segment: Any = OF_SEGMENT.field()
     algorithm: Algorithm | str = Setting(
         help="The registry name of an algorithm; in Python also a configured one, which brings "
         "its own settings.",
@@ -713,6 +715,22 @@ class StudySpec:
         if self.table is not None:
             made = replace(made, meta=made.meta | {"notes": list(made.notes)})
         return made
+
+    @cached_property
+    def each(self) -> tuple[StudySpec, ...]:
+        """The studies of all segments, where each has an answer of its own; else none."""
+        if not isinstance(self.segments, tuple):
+            return ()
+        whole = self.to_dict()
+        del whole["segments"]
+        parts = [Segment(self.name, one, self.segments, self.delta) for one in self.segments]
+        return tuple(
+            StudySpec.from_dict(
+                whole
+                | {"name": one.studies[one.name], "delta": one.level, "segment": one.to_dict()}
+            )
+            for one in parts
+        )
 
     @cached_property
     def kept(self) -> dict[str, Any]:

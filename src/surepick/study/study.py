@@ -54,6 +54,7 @@ from surepick.study.pulls import (
     as_reason,
     without_labels,
 )
+from surepick.study.segments import PART
 from surepick.study.status import failure_warnings, promise_of, status_of, unmeasured_in
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.look import Traffic
@@ -384,6 +385,7 @@ class Study(StudyCore):
         found = run.conclude(changes, *self._measured_again())
         found = run.without(found, self._unmeasured())
         found = found.linked(chain.head_of(self.storage, self._record))
+        found = found.of_segment(self.meta.get(PART))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())
         if run.ended and (failed or checks.broken):

@@ -31,6 +31,7 @@ from surepick.verifier.options import check_options
 from surepick.verifier.order import check_order
 from surepick.verifier.overlap import check_overlap
 from surepick.verifier.questions import is_known, rule_of
+from surepick.verifier.segments import check_segment
 from surepick.verifier.stated import Stated
 from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
@@ -199,6 +200,11 @@ def read_certificate(certificate: Any) -> dict[str, Any]:
     body = read_file(certificate)
     if is_envelope(body):
         body = statement_of(body).get("predicate")
+    if type(body) is dict and body.get("format") == "surepick-segments":
+        raise FormatError(
+            "this has a certificate for each segment of a test: surepick verify checks it, and in "
+            "Python surepick.run.verify_segments"
+        )
     if type(body) is not dict or body.get("format") != "surepick-certificate":
         raise FormatError("this is not a surepick certificate")
     return body
@@ -245,6 +251,7 @@ def _run(check: Check) -> Verification:
     check_overlap(check)
     check_order(check)
     check_limits(check)
+    check_segment(check)
     check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")

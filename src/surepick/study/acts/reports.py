@@ -43,9 +43,10 @@ from surepick.study.acts.base import (
 )
 from surepick.study.digests import digest_of, sha
 from surepick.study.pulls import as_name, said_by
+from surepick.study.segments import segment_of
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_to
-from surepick.study.traffic.report import Counts, read_report
+from surepick.study.traffic.report import Counts, read_report, rows_of
 from surepick.study.traffic.results import Recorded, plain
 from surepick.study.traffic.rules import TrafficRules, deal_seed, demanded_rules
 from surepick.text import plural
@@ -192,7 +193,11 @@ class _OfPeriod(ActKind):
         if (report is None) == (table is None):
             raise InvalidInputError("give either a report (by label) or a table")
         if table is not None:
-            report = Sheet.from_dict(table, "table")
+            report, part = (
+                Sheet.from_dict(table, "table"),
+                segment_of(json.loads(scene.record.meta)),
+            )
+            report = report if part is None else rows_of(report.read("report"), part.name)
         elif isinstance(report, Mapping):
             report = {label: _cells(cells) for label, cells in report.items()}
         return given | {"period": name, "report": report, "rules": rules}

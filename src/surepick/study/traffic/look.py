@@ -34,6 +34,7 @@ from surepick.study.checks.checks import Checks
 from surepick.study.checks.unusual import measured
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.rebuild import algorithm_of
+from surepick.study.segments import segment_of
 from surepick.study.traffic.desk import TrafficDesk
 from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.report import columns_of
@@ -42,7 +43,6 @@ from surepick.study.traffic.words import (
     ahead,
     headline,
     kept_text,
-    limit_text,
     listed,
     moved_messages,
     next_step,
@@ -232,6 +232,7 @@ class Traffic:
             "days_left": None if left is None else _days(periods, left),
             "columns": list(columns_of(run.problem)),
             "segments": [*self._segments],
+            "segment": self._segment(),
             "guardrails": guardrails(run),
             "ratio": {
                 "alarm": finding.alarm,
@@ -264,6 +265,14 @@ class Traffic:
         step, command = next_step(said)
         words = {"headline": headline(said), "worth": worth(said), "ahead": ahead(said)}
         return found | words | {"next": step, "command": command}
+
+    def _segment(self) -> dict[str, Any] | None:
+        """Of which segment it is the answer, where each has one, and the studies of the others."""
+        part = segment_of(json.loads(self.desk.desk.record.meta))
+        if part is None:
+            return None
+        others = {name: study for name, study in part.studies.items() if name != part.name}
+        return part.to_dict() | {"words": part.words, "others": others}
 
     def _waiting(self, run: Run, at: StudyProgress) -> dict[str, Any] | None:
         """When it was decided, and what the answer waits for; None: for nothing."""
@@ -363,7 +372,7 @@ def guardrails(run: Run) -> list[dict[str, Any]]:
         found.append(
             {
                 "limit": kept.limit,
-                "title": limit_text(limit, rate),
+                "title": limit.said(rate),
                 "cells": cells,
                 "breaks": [label for label, one in zip(labels, kept.verdicts) if one == "breaks"],
             }
@@ -401,7 +410,7 @@ def _again(run: Run, lead: Lead) -> str:
     assert lead.limit is not None
     rate = run.problem.numbers[lead.limit.column].successes
     word = "keep" if lead.keeps else "break"
-    return f"{run.problem.labels[lead.option]} to {word} {limit_text(lead.limit, rate)}"
+    return f"{run.problem.labels[lead.option]} to {word} {lead.limit.said(rate)}"
 
 
 def by_option(told: ToldPulls, n: int) -> Sums:

@@ -15,7 +15,9 @@ from typing import Any
 
 from surepick.errors import InvalidInputError, MissingExtraError, RunStateError
 from surepick.study.core import StudyCore
+from surepick.study.segments import segment_of
 from surepick.study.sheet import Sheet
+from surepick.study.traffic.report import SEGMENT, rows_of
 
 #: what a query may ask for, and what it then gets
 VALUES = {
@@ -63,6 +65,14 @@ def query_report(study: StudyCore, sql: str, database: str, period: str) -> Shee
     times = {name: due[name] for name in ("since", "until")}
     given = {"window": window, "period": period, "number": due["number"], **times}
     columns = _select(sql, database, {name: given[name] for name in wanted}, times.keys())
+    part = segment_of(study.meta)
+    if part is not None:  # of a query that counts all segments, the rows of this one
+        for name in columns.get(SEGMENT, ()):
+            if str(name).strip() not in part.all:
+                raise InvalidInputError(
+                    f"sql: no segment is called {name!r:.80}; there are {', '.join(part.all)}"
+                )
+        columns = rows_of(Sheet(columns=columns, source="sql").read(), part.name).cells
     return Sheet(columns=_complete(columns, due["shares"]), source="sql")
 
 

@@ -27,6 +27,7 @@ from surepick.study.traffic.rules import BUCKETS
 MOST_VISITS = 10**12  # of one option in one period: nobody has so many
 _SEPARATED = re.compile(r"[+-]?\d{1,3}(?:[ ,'’\u00a0\u202f]\d{3})+")
 _LARGEST = 1e60  # sum
+SEGMENT = "segment"  #: the column that says of which visitors a row is
 _SLACK = 1e-9  # of what a sum of so many rewards can be: sums are rounded
 
 
@@ -111,7 +112,7 @@ def columns_of(problem: Problem) -> tuple[str, ...]:
 
 def _grouped(reports: Reports) -> tuple[str, ...]:
     """The column that says which visitors of an option a row is about, where there is one."""
-    return ("segment",) if reports.by_segment else ("bucket",) if reports.by_bucket else ()
+    return (SEGMENT,) if reports.by_segment else ("bucket",) if reports.by_bucket else ()
 
 
 class _Row(NamedTuple):
@@ -178,6 +179,18 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
         reward.spreads,
         dict(zip(problem.numbers, numbers)) or None,
     )
+
+
+def rows_of(table: Columns, segment: str) -> Columns:
+    """The rows of a report that are about one segment, where it says so and has those of others."""
+    if SEGMENT not in table.cells:
+        return table
+    own = [i for i, cell in enumerate(table.cells[SEGMENT]) if str(cell).strip() == segment]
+    cells = {
+        name: [column[i] for i in own] for name, column in table.cells.items() if name != SEGMENT
+    }
+    index = None if table.index is None else [table.index[i] for i in own]
+    return replace(table, cells=cells, rows=[table.rows[i] for i in own], index=index)
 
 
 def _columns(one: _Sum, rows: list[_Total]) -> Further:

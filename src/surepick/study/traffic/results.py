@@ -36,13 +36,7 @@ class Split:
 
     def to_csv(self) -> str:
         """As a table with the columns label and share, and visits if they were asked for."""
-        out = io.StringIO()
-        rows = csv.writer(out, lineterminator="\n")
-        rows.writerow(["label", "share", *([] if self.visits is None else ["visits"])])
-        for label, share in self.shares.items():
-            counts = [] if self.visits is None else [self.visits[label]]
-            rows.writerow([safe(label), f"{share:.6f}", *counts])
-        return out.getvalue()
+        return as_rows({None: (self.shares, self.visits)})
 
     def to_flags(self, test: str) -> dict[str, Any]:
         """As a flag that OpenFeature's flagd reads: its variants, and weights that are whole.
@@ -53,14 +47,38 @@ class Split:
         >>> flags["flags"]["shop"]["targeting"]
         {'fractional': [['a', 750000], ['b', 250000]]}
         """
-        weights = {label: round(_PARTS * share) for label, share in self.shares.items() if share}
-        flag = {
+        return as_flags({test: self.shares})
+
+
+def as_rows(
+    shares: Mapping[str | None, tuple[Mapping[str, float], Mapping[str, int] | None]],
+) -> str:
+    """Shares as a table, with visits where they were asked for; by segment, or all under None."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    counted = any(visits is not None for _, visits in shares.values())
+    by_segment = [] if None in shares else ["segment"]
+    rows.writerow([*by_segment, "label", "share", *(["visits"] if counted else [])])
+    for segment, (own, visits) in shares.items():
+        begin = [] if segment is None else [safe(segment)]
+        for label, share in own.items():
+            counts = [] if not counted else ["" if visits is None else visits[label]]
+            rows.writerow([*begin, safe(label), f"{share:.6f}", *counts])
+    return out.getvalue()
+
+
+def as_flags(shares: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+    """Shares by the name of a flag, as OpenFeature's flagd reads them."""
+    flags = dict[str, Any]()
+    for test, own in shares.items():
+        weights = {label: round(_PARTS * share) for label, share in own.items() if share}
+        flags[test] = {
             "state": "ENABLED",
-            "variants": {label: label for label in self.shares},
-            "defaultVariant": max(weights, key=lambda label: weights[label]),
+            "variants": {label: label for label in own},
+            "defaultVariant": max(weights, key=lambda label, w=weights: w[label]),
             "targeting": {"fractional": [[*one] for one in weights.items()]},
         }
-        return {"$schema": _FLAGS, "flags": {test: flag}}
+    return {"$schema": _FLAGS, "flags": flags}
 
 
 @dataclass(frozen=True)

@@ -118,24 +118,6 @@ def _unproven(at: dict[str, Any]) -> str:
     return ""
 
 
-def limit_text(limit: Limit, rate: bool) -> str:
-    """A limit as people write it: rates in per cent.
-
-    Examples
-    --------
-    >>> from surepick.algorithms.limits.limit import parse_limit
-    >>> limit_text(parse_limit("refunds <= today + 0.002"), rate=True)
-    'refunds <= today + 0.2 %'
-    """
-    shown = (lambda x: f"{100 * x:.6g} %") if rate else (lambda x: f"{x:.6g}")
-    target = shown(limit.value)
-    if limit.than is not None:
-        sign = "-" if limit.value < 0 else "+"
-        target = f"{limit.than} {sign} {shown(abs(limit.value))}" if limit.value else limit.than
-    near = f" ± {shown(limit.tolerance)}" if limit.tolerance else ""
-    return f"{limit.number} {'>=' if limit.at_least else '<='} {target}{near}"
-
-
 def kept_text(limit: Limit, mean: float, verdict: str, rate: bool) -> str:
     """How an option stands to a limit: its mean, or how far that is from the other option's."""
     if math.isnan(mean):
@@ -222,6 +204,10 @@ def worth(at: dict[str, Any]) -> str | None:
         return None
     lead, low, high = (_points(x, at["yes_no"]) for x in found)
     word = "ahead of" if found[0] >= 0 and not at["minimise"] else "from"
+    if word == "ahead of":  # which says that it is more
+        lead = lead.removeprefix("+")
+        if found[1] >= 0:
+            low, high = low.removeprefix("+"), high.removeprefix("+")
     unit, sure = " points" if at["yes_no"] else "", f"{100 * (1 - at['delta']):.4g} %"
     unclear = found[2] >= 0 if at["minimise"] else found[1] <= 0
     better = at["finished"] and at["kind"] == "pac" and unclear
@@ -234,7 +220,7 @@ def worth(at: dict[str, Any]) -> str | None:
 def ahead(at: dict[str, Any]) -> str | None:
     """How long it will take; None where that cannot be said, or it is over."""
     n = at["periods_left"]
-    if n is None or at["finished"]:
+    if not n or at["finished"]:
         return None
     times = f"About {n:,} more period{'' if n == 1 else 's'} like the last ones"
     days = at["days_left"]
@@ -272,8 +258,8 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
                 return f"If you have to choose now, send visitors to {best}.", answer
             return f"Send visitors to {best}.", answer
         if at["kind"] not in PROVEN:
-            return f"If you have to choose now, send everybody to {at['leader']}.", answer
-        return f"Send everybody to {at['leader']}.", answer
+            return f"If you have to choose now, send {_everybody(at)} to {at['leader']}.", answer
+        return f"Send {_everybody(at)} to {at['leader']}.", answer
     if not at["open"]:
         return "Begin the next period with new shares.", typed("split", name)
     first = at["open"][0]["period"]
@@ -281,6 +267,11 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
     which = "the current period" if first is None else f"period {first!r}"
     called = "NAME" if first is None else first
     return f"Record {which} {when}.", typed("record", name, "REPORT", "--period", called)
+
+
+def _everybody(at: dict[str, Any]) -> str:
+    """Of whom the answer is."""
+    return "everybody" if at["segment"] is None else f"everybody of {at['segment']['name']}"
 
 
 def step(at: dict[str, Any]) -> str:

@@ -126,6 +126,7 @@ declare namespace Api {
     past_columns?: Record<string, any> | null;
     traffic?: TrafficBody | boolean | null;
     segments?: string | null;
+    segment?: Record<string, any> | null;
     algorithm?: string;
     settings?: Record<string, any>;
     seed?: number | null;

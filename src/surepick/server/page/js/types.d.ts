@@ -59,6 +59,8 @@ declare namespace Api {
     columns: string[];
     /** Of visitors who are counted by segment. */
     segments: string[];
+    /** Of a test with an answer for each: which it is, and the studies of the others by segment. */
+    segment: { of: string; name: string; words: string; others: Record<string, string> } | null;
     /** How options stand to limits on further numbers. */
     guardrails: { limit: string; title: string; cells: string[]; breaks: string[] }[];
     control: string | null;

@@ -298,15 +298,20 @@ export function optionsCard() {
     update(next) {
       model = next;
       const sizes = (model.status.estimates ?? []).map((x) => Math.abs(x ?? 0));
-      format = aligned(sizes.reduce((a, b) => Math.max(a, b), 0));
-      formatBehind = aligned(model.span);
+      // Rates of visitors are told in per cent, and distances between them in percentage points.
+      const rate = Boolean(model.status.traffic?.columns.includes("successes"));
+      const times = rate ? 100 : 1;
+      const estimate = aligned(times * sizes.reduce((a, b) => Math.max(a, b), 0));
+      const distance = aligned(times * model.span);
+      format = (x) => (x === null ? estimate(x) : `${estimate(times * x)}${rate ? " %" : ""}`);
+      formatBehind = (x) => distance(x === null ? x : times * x);
       table.table.classList.toggle("with-failures", model.anyFailures);
       table.table.classList.toggle("no-failures", !model.anyFailures);
       // Of traffic: without what all options share on a day, and drawn towards the others while
       // little is known; the morning look has the plain rates.
       table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
       const against = model.minimise ? "Against the baseline" : "Over the baseline";
-      table.rename("behind", model.compared ? against : "Behind the leader");
+      table.rename("behind", `${model.compared ? against : "Behind the leader"}${rate ? ", points" : ""}`);
       columns[1].first = model.minimise ? "ascending" : "descending"; // the best first
       table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
       write(about, model.compared ? ABOUT_COMPARED : model.ranks ? ABOUT : ABOUT_OTHERS);

@@ -9,6 +9,7 @@ const MOST = 8; // options in the table; all of them stand further below
 /** @returns {Card} */
 export function morningCard() {
   const said = h("p", { class: "headline" });
+  const part = h("p", { class: "explain" });
   const facts = h("dl", { class: "facts" });
   const head = h("tr", {});
   const body = h("tbody", {});
@@ -29,6 +30,7 @@ export function morningCard() {
       "section",
       { class: "card morning", "aria-label": "Morning look" },
       said,
+      part,
       facts,
       table,
       more,
@@ -36,6 +38,8 @@ export function morningCard() {
     update(model) {
       const at = /** @type {Api.Traffic} */ (model.status.traffic);
       write(said, at.headline);
+      part.hidden = !at.segment;
+      put(part, at.segment ? partOf(at.segment) : []);
       put(
         facts,
         found(model, at).map(([word, text]) => [h("dt", {}, word), h("dd", {}, text)]),
@@ -57,6 +61,19 @@ export function morningCard() {
       write(more, `and ${count(rest)} more, in the table below`);
     },
   };
+}
+
+/**
+ * What a study of one segment is part of, and the way to the others.
+ *
+ * @param {NonNullable<Api.Traffic["segment"]>} segment
+ */
+function partOf(segment) {
+  const others = Object.entries(segment.others).map(([name, study], i) => [
+    i ? ", " : "",
+    h("a", { href: `#/studies/${encodeURIComponent(study)}` }, name),
+  ]);
+  return [`${segment.words} Other segments: `, others, "."];
 }
 
 /**

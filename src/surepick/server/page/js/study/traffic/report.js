@@ -173,7 +173,8 @@ export function reportCard(name, onChange) {
       const due = at.open[0];
       element.hidden = status.finished || !due || role() === "viewer";
       if (element.hidden) return;
-      write(columns, at.columns.join(", "));
+      const all = at.segment ? "; of a report of all segments, with a column segment, the rows of this one count" : "";
+      write(columns, `${at.columns.join(", ")}${all}`);
       const now = `${due.number} ${due.period}`;
       if (made === now) return;
       made = now;
