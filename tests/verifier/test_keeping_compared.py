@@ -25,7 +25,7 @@ def made(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), **asked):
         ("yes-no", (0, 1)),
         ("symmetric", "symmetric"),
         ("any", "any"),
-        (1.5, 0.1),
+        (0.3, 0.1),
     ],
 )
 def test_every_kind_is_worked_out_again_and_replayed(noise, number):
