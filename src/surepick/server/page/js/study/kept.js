@@ -11,12 +11,15 @@ const CLASSES = new Map([
 ]);
 const ABOUT =
   "Of each number the mean, and between which ends it lies at all times. Of a percentile it is the share of measurements on the right side of the limit.";
+const ANEW =
+  "When an option is added, the ends begin anew, and are far apart for a while; who was shown to keep or break a limit stays so.";
 
 /** @returns {Card} */
 export function keptCard() {
   const heads = h("tr", {});
   const rows = h("tbody", {});
   const front = h("p", { class: "explain" });
+  const about = h("p", {});
   const pick = h("select", { class: "input", "aria-label": "Limit of the picture", onchange: () => draw() });
   const chart = limitChart();
   /** @type {import("./model.js").Model | null} */
@@ -26,7 +29,7 @@ export function keptCard() {
   const element = h(
     "section",
     { class: "card wide kept", "aria-label": "Who keeps the limits", hidden: true },
-    h("div", { class: "card-head" }, h("h2", {}, "Who keeps the limits"), h("p", {}, ABOUT)),
+    h("div", { class: "card-head" }, h("h2", {}, "Who keeps the limits"), about),
     h(
       "div",
       { class: "kept-parts" },
@@ -50,6 +53,7 @@ export function keptCard() {
       const { limits = [], columns } = next.status.standing;
       element.hidden = limits.length === 0;
       if (!limits.length) return;
+      write(about, next.status.options_change ? `${ABOUT} ${ANEW}` : ABOUT);
       if (known.join("\n") !== limits.join("\n")) {
         known = limits;
         put(pick, limits.map((/** @type {string} */ one) => h("option", { value: one }, one)));
