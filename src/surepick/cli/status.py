@@ -221,12 +221,14 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
     failed = any(content["failures"])
     known = any(p is not None for p in columns["p_value"])
     # Where the best is who usually wins, a lead is a share of comparisons, not a distance.
-    wins = problem.noise_kind.wins and behind is None
-    lost = _lost(study, content) if wins else [""] * len(columns["behind"])
+    wins = content["wins"]
+    lost = [""] * len(columns["behind"])
+    if wins is not None:
+        lost = ["" if share is None else f"{100 * share:.0f} %" for share in wins]
     shown_if = {
         "behind the best": behind is not None,
         "the best wins": any(lost),
-        "between": bounded and not wins,
+        "between": bounded and wins is None,
         "p-value": known,
         "failures": failed,
     }
@@ -284,21 +286,6 @@ def _behind(content: dict[str, Any], i: int) -> str:
     if content["standing"]["columns"]["state"][i] == "out":
         return behind
     return f"{behind} ± {content['standard_error'][i]:.2g}"
-
-
-def _lost(study: Study, content: dict[str, Any]) -> list[str]:
-    """The share of direct comparisons that each option lost to the best, or seems to lose."""
-    labels, leader = study.problem.candidate_labels, content["leader_index"]
-    behind = content["standing"]["columns"]["behind"]
-    shares = {labels[i]: 0.5 + one for i, one in enumerate(behind) if one is not None}
-    if content["finished"] and content["samples"]:
-        shares = study.answer.wins  # as they were counted: the answer says the same
-    if leader is None or not any(behind):
-        return [""] * len(labels)
-    return [
-        f"{100 * shares[label]:.0f} %" if label in shares and i != leader else ""
-        for i, label in enumerate(labels)
-    ]
 
 
 def _kept(columns: dict[str, Any], limit: str, i: int) -> str:

@@ -208,12 +208,13 @@ def _compared(status: dict[str, Any]) -> str:
     traffic = status["traffic"]
     if traffic and traffic["lift"] is not None:
         return f"compared with {_short(traffic['control'])} (the control)"
+    same = " on the same questions" if status["items"] else ""
     if not compares(status["standing"]["question"]):
-        return f"compared with {_short(status['leader'])}"
+        return f"compared with {_short(status['leader'])}{same}"
     states = status["standing"]["columns"]["state"]
     if "baseline" in states:
         baseline = status["standing"]["columns"]["option"][states.index("baseline")]
-        return f"compared with {_short(baseline)}"
+        return f"compared with {_short(baseline)}{same}"
     return "compared with the number given"
 
 
