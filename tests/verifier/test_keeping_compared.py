@@ -144,6 +144,19 @@ def test_why_a_changed_certificate_is_refused(change, why):
         sp.verify(forged(change), replay=False)
 
 
+@pytest.mark.parametrize("of", ["rewards", "numbers"])
+def test_what_is_too_large_to_be_told_is_not_replayed(of):
+    """Nothing is claimed, so no bet is looked at, only the run itself."""
+
+    def larger(body):
+        batch = body["batches"][0]
+        (batch if of == "rewards" else batch["numbers"]["cost"])["sums"][0] = 1e300
+
+    body = forged(larger, noise=0.1, number=0.1, baseline="b", max_samples=12)
+    with pytest.raises(CertificateError, match="too large"):
+        sp.verify(body, replay=True)
+
+
 @pytest.mark.parametrize("claims", ["all", "fdr"])
 def test_a_claim_takes_its_capital(claims):
     """With a smaller delta everywhere, all else is as it was, and too little for the claims."""
