@@ -77,7 +77,7 @@ def test_new_says_what_it_understood(surepick):
     _, out, _ = surepick("new", "shop", *given, *rules, "--epsilon", "0.2%", "--top", "2")
     for line in (
         "Asked: which 2 options are the best.",
-        "Close enough: within 0.2 percentage points of the best (epsilon 0.002).",
+        "Close enough: within 0.2 percentage points of the best (epsilon).",
         "a is the control: it keeps 20 % of the visitors.",
         "Every option that is still in gets 5 % at least.",
         "Visitors have 36 hours to respond; periods are recorded after that.",

@@ -94,6 +94,10 @@ class Asked(ABC):
         """Over what the error probability is shared, for the theorem."""
         return ""
 
+    def asks(self, problem: Problem) -> str:
+        """What is asked of this problem, in words; empty for the usual question."""
+        return self.words
+
     def settings(self) -> dict[str, Any]:
         """The settings of an algorithm that ask it."""
         return {"question": self.text()}

@@ -26,8 +26,10 @@ from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
+    from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
     from surepick.run import Answer
+    from surepick.study import Study
 
 
 @click.command("answer")
@@ -74,12 +76,12 @@ def command(
 
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [
-        *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer)]),
+        *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer, study)]),
         _after(answer, status["traffic"] is not None),
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
-    lines += _kept(answer)
+    lines += _kept(answer, study.problem)
     ahead = status["traffic"] and status["traffic"]["worth"]
     lines += [shown(ahead)] if ahead else []
     if explain:
@@ -123,25 +125,35 @@ def shown_lines(text: str) -> str:
     return "\n".join(shown(line) for line in text.split("\n"))
 
 
-def _named(answer: Answer) -> str:
+def _named(answer: Answer, study: Study) -> str:
     """What is best, or which ones are."""
     if answer.guarantee.kind == NOBODY:
-        return f"Answer: {shown(str(answer.guarantee).partition(' with probability')[0])}"
+        limits = " and ".join(limit_in_words(study.problem, limit) for limit in answer.limits)
+        return f"Answer: no option keeps {shown(limits)}"
     several = len(answer.labels) > 1
     labels = ", ".join(shown(label) for label in answer.labels)
     return f"{'Answer, best-looking first' if several else 'Answer'}: {labels}"
 
 
-def _kept(answer: Answer) -> list[str]:
+def _kept(answer: Answer, problem: Problem) -> list[str]:
     """How options stand to limits; those that are named first."""
+    from surepick.algorithms.limits.limit import parse_limit
+
     lines = []
     for limit, options in answer.limits.items():
-        lines.append(f"{shown(limit)}:")
+        lines.append(f"{shown(limit_in_words(problem, limit))}:")
         for label in sorted(options, key=lambda label: label not in answer.labels):
             one = options[label]
-            known = "" if one.estimate is None else f" ({one.estimate:.4g})"
-            lines.append(f"  {shown(label)}: {one.verdict}{known}")
+            own = None if one.estimate is None else parse_limit(limit).mean(one.estimate, problem)
+            lines.append(f"  {shown(label)}: {one.verdict}{'' if own is None else f' ({own})'}")
     return lines
+
+
+def limit_in_words(problem: Problem, limit: str) -> str:
+    """A limit as people say it."""
+    from surepick.algorithms.limits.limit import parse_limit
+
+    return parse_limit(limit).said_of(problem)
 
 
 def _after(answer: Answer, traffic: bool) -> str:

@@ -52,11 +52,13 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     heads = ["visits", "rate" if _is_rate(study) else "mean"]
     if at["lift"] is not None:
         heads += ["over control", f"{_sure(content)} interval"]
-    heads += [shown(one["title"]) for one in at["guardrails"]]
+    limits = [shown(one["title"]) for one in at["guardrails"]]
+    heads += limits
     heads += ["share"] if at["shares"] is not None else []
     compared = compares(content["standing"]["question"])
     for head in [*heads, "evidence" if compared else "evidence against"]:
-        table.add_column(head, justify="right", no_wrap=True)
+        # A limit may take two lines, so that numbers are not cut off.
+        table.add_column(head, justify="right", no_wrap=head not in limits)
     best = best_first(content["standing"]["minimise"])
     order = sorted(
         range(len(labels)),

@@ -272,7 +272,7 @@ def command(
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
         *_meant(problem, spec.epsilon),
-        *([f"Asked: {shown(asked_for)}."] if (asked_for := study.algorithm.asked.words) else []),
+        *([f"Asked: {shown(asks)}."] if (asks := study.algorithm.asked.asks(problem)) else []),
         f"The past measurements are enough. Next: {typed('answer', name)}"
         if study.finished
         else f"The first batch has {plural(batch, 'measurement')}. Next: "
@@ -333,12 +333,14 @@ def _understood(study: Study, problem: Problem) -> list[str]:
     rules, asked = study.traffic.desk.rules, study.algorithm.asked
     rates, epsilon = problem.noise_kind.bounds == (0.0, 1.0), study.algorithm.epsilon
     points = f"{100 * epsilon:.6g} percentage points" if rates else f"{epsilon:g}"
-    lines = [f"Asked: {shown(asked.words)}."] if asked.words else []
+    asks = asked.asks(problem)
+    lines = [f"Asked: {shown(asks)}."] if asks else []
     for limit in getattr(asked, "limits", ()):
         if limit.than is None:
             lines.append(
-                f"{limit.text} compares with a number, so it is not protected against drift: if "
-                f"the whole site changes, all options do. A margin to an option ({limit.number} "
+                f"{limit.said_of(problem)} compares with a number, so it is not protected against "
+                "drift: if the whole site changes, all options do. A margin to an option "
+                f"({limit.number} "
                 f"{'>=' if limit.at_least else '<='} control + 0.2%) is."
             )
     for name, kind in problem.numbers.items():
@@ -347,7 +349,7 @@ def _understood(study: Study, problem: Problem) -> list[str]:
     if problem.minimise:
         lines.append("Smaller is better.")
     if epsilon:
-        lines.append(f"Close enough: within {points} of the best (epsilon {epsilon:g}).")
+        lines.append(f"Close enough: within {points} of the best (epsilon).")
     if rules.control is not None:
         share = f"{100 * study.traffic.desk.sharing.control_share:.4g} %"
         lines.append(f"{shown(rules.control)} is the control: it keeps {share} of the visitors.")

@@ -12,7 +12,7 @@ from surepick.cli.studies import open_study, say, shown, study_options
 from surepick.text import typed
 
 if TYPE_CHECKING:
-    from surepick.study import Split
+    from surepick.study import Split, Study
 
 
 @click.command("split", short_help="Website tests: which share of visitors each option gets.")
@@ -74,10 +74,10 @@ def command(
         say(as_json, split.to_dict(), f"{len(split.shares):,} shares written to {path}")
     if written:
         return
-    say(as_json, split.to_dict(), "\n".join(_lines(name, split)))
+    say(as_json, split.to_dict(), "\n".join(_lines(study, split)))
 
 
-def _lines(name: str, split: Split) -> list[str]:
+def _lines(study: Study, split: Split) -> list[str]:
     called = "" if split.period is None else f" ({shown(split.period)})"
     lines = [f"Period {split.number + 1}{called}: assign visitors at random by these shares."]
     sent = [(label, share) for label, share in split.shares.items() if share]
@@ -89,13 +89,16 @@ def _lines(name: str, split: Split) -> list[str]:
     if nobody:
         others = "one gets" if nobody == 1 else f"{nobody:,} get"
         lines.append(f"  The other {others} no more visitors: that is decided.")
-    if split.number == 0:
-        lines.append(
-            "A few hundred visitors per option are enough for the first period: a tenth of them "
-            "guides, and the rest counts (with guardrails, segments, or rewards other than yes or "
-            "no, all of them guide)."
-        )
+    lines += _first(study) if split.number == 0 else []
     period = "NAME" if split.period is None else shown(split.period)
-    over = typed("record", name, "REPORT.csv", "--period", period)
+    over = typed("record", study.name, "REPORT.csv", "--period", period)
     lines.append(f"When it is over: {over}")
     return lines
+
+
+def _first(study: Study) -> list[str]:
+    """How long the first period should be."""
+    kind, limited = study.problem.noise_kind, study.algorithm.asked.limited
+    dealt = kind.successes and not kind.reports_only and not limited
+    rest = "a tenth of them guides, and the rest counts" if dealt else "they only guide"
+    return [f"A few hundred visitors per option are enough for the first period: {rest}."]

@@ -54,7 +54,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         places = now["columns"]["state"].count("leads") or "so many"
         asked = f"Which {places} of {count:,} options are the best, in the long run and on average?"
     elif not compares(now["question"]):
-        words = study.algorithm.asked.words
+        words = study.algorithm.asked.asks(study.problem)
         own = f"{words[:1].upper()}{words[1:]}?" if words else ""
         asked = own or f"Which of {count:,} options is the best, in the long run and on average?"
     else:
@@ -64,7 +64,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         )
         asked = f"Which of {count:,} options are better than {one}, and which are worse?"
         if now.get("limits"):
-            keep = " and ".join(now["limits"])
+            keep = " and ".join(_limits(study))
             asked = f"Which of {count:,} options are better than {one} and keep {keep}?"
     if status["epsilon"]:
         asked += (
@@ -76,6 +76,12 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         f"{asked} Measurements are {status['rewards']}. Allowed error probability: "
         f"{status['delta']:g}. Decided by {status['algorithm']}."
     )
+
+
+def _limits(study: StudyCore) -> list[str]:
+    """Limits that options have to keep, in words."""
+    limits = getattr(study.algorithm.asked, "limits", ())
+    return [one.said_of(study.problem) for one in limits]
 
 
 def _answer(page: Page, study: StudyCore, status: dict[str, Any]) -> None:

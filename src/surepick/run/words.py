@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def verdict(result: Verification) -> list[str]:
     """What the check of a certificate came to, line by line."""
     if result.guarantee in ("pac", "eps-pac"):
-        found = f"The certificate holds: the answer is {', '.join(result.labels) or result.label}."
+        found = f"The certificate holds: the answer is {', '.join(result.labels) or result.label}"
+        limited = "the limits" in result.plain  # which plain words do not repeat
+        found += f", {result.stated.what.rstrip(',')}." if limited else "."
     elif result.guarantee == NOBODY:
         found = f"The certificate holds: {result.stated.what}."
     elif result.guarantee in PROVEN:

@@ -57,6 +57,9 @@ def no_answer_yet(status: dict[str, Any]) -> str:
         said = f"{left} of {status['started_with']} options undecided {after}"
         found = counted(status["standing"]["columns"]["state"], without=("undecided",))
         return f"No answer yet: {said}{f' ({found})' if found else ''}."
+    waiting = (status["traffic"] or {}).get("waiting")
+    if waiting is not None:
+        return f"No answer yet. {waiting['message']}"
     states, labels = (status["standing"]["columns"][name] for name in ("state", "option"))
     named = [label for label, state in zip(labels, states) if state == "leads"]
     look = "look" if len(named) > 1 else "looks"

@@ -59,7 +59,7 @@ def test_better_ones_that_keep_the_limit_are_named_and_the_others_ruled_out():
     assert answer.lifts["o2"].low > 0, "better, and ruled out"
     assert answer.limits["cost <= now + 0.2"]["o2"].verdict == "breaks"
     assert answer.label in answer.better
-    assert "Better options are better than 'now' and keep cost" in answer.plain
+    assert "Better options are better than 'now' and keep the limits" in answer.plain
 
 
 def test_of_several_limits_each_has_to_be_kept():

@@ -105,12 +105,40 @@ class Limit:
     def __str__(self) -> str:
         return self.text
 
-    @property
-    def words(self) -> str:
-        """What it says, for a reader."""
-        if self.quantile is None:
+    def said(self, rate: bool = False) -> str:
+        """What it says, for a reader; ``rate``: of a count of yes, which is told in per cent.
+
+        Examples
+        --------
+        >>> parse_limit("refunds <= today + 0.002").said(rate=True)
+        'refunds <= today + 0.2 %'
+        """
+        if self.quantile is not None:
+            return f"the {percentile(self.quantile)} of {self.text.partition(' of ')[2]}"
+        if not rate:
             return self.text
-        return f"the {percentile(self.quantile)} of {self.text.partition(' of ')[2]}"
+        target = _in_percent(self.value)
+        if self.than is not None:
+            sign = "-" if self.value < 0 else "+"
+            margin = f" {sign} {_in_percent(abs(self.value))}" if self.value else ""
+            target = f"{self.than}{margin}"
+        near = f" ± {_in_percent(self.tolerance)}" if self.tolerance else ""
+        return f"{self.number} {'>=' if self.at_least else '<='} {target}{near}"
+
+    def said_of(self, problem: Problem) -> str:
+        """What it says of the number as it is in this problem."""
+        return self.said(self._is_rate(problem))
+
+    def mean(self, estimate: float, problem: Problem) -> str:
+        """What is compared with it, of one option; margins of rates are in percentage points."""
+        if self.quantile is None and not self._is_rate(problem):
+            return f"{estimate:.4g}"
+        if self.than is None:
+            return f"{100 * estimate:.4g} %"
+        return f"{100 * estimate:+.2f} points"
+
+    def _is_rate(self, problem: Problem) -> bool:
+        return self.quantile is None and problem.numbers[self.number].successes
 
     def check(self, problem: Problem) -> None:
         """Refuse a limit that cannot be shown to be kept, or broken, in this problem."""
@@ -140,6 +168,10 @@ class Limit:
                     f"{where}: {self.number!r} lies between {low:g} and {high:g}, so a limit of "
                     f"{self.value:g} is kept by all or by none; use one between these"
                 )
+
+
+def _in_percent(share: float) -> str:
+    return f"{100 * share:.6g} %"
 
 
 def parse_limit(text: Any) -> Limit:

@@ -56,7 +56,11 @@ class Limited(Asked):
 
     @property
     def _limits_in_words(self) -> str:
-        return " and ".join(limit.words for limit in self.limits)
+        return " and ".join(limit.said() for limit in self.limits)
+
+    def asks(self, problem: Problem) -> str:
+        said = " and ".join(limit.said_of(problem) for limit in self.limits)
+        return self.words.removesuffix(self._limits_in_words) + said
 
     @property
     def levels_cancel(self) -> bool:
@@ -175,14 +179,14 @@ class Keeping(Limited, Best):
 
     def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
         if epsilon is None:
-            return Promised(self._kept, f"{{It}} is {self._kept}.")
+            return Promised(self._kept, "{It} is the best of those that keep the limits.")
         kept = "keeps the limits up to their tolerance" if self.loose else "keeps the limits"
         near, plain = f" by more than {epsilon:.12g}" if epsilon else "", kind.apart(epsilon)
-        others = f"no option with {self._exactly} beats"
+        entirely = " entirely" if self.loose else ""
         by = f" by more than {plain}" if epsilon else ""
         return Promised(
-            f"an option that {kept} and that {others}{near},",
-            f"{{It}} {kept} and {others} it{by}.",
+            f"an option that {kept} and that no option with {self._exactly} beats{near},",
+            f"{{It}} {kept}, and no option that keeps them{entirely} beats it{by}.",
             wrong="name one of which that is not true",
             close=f"within {plain} of the best that keeps the limits, and keeps them itself",
             others=f"at most {plain} better, or may break a limit",
@@ -193,7 +197,9 @@ class Keeping(Limited, Best):
     def nobody(self) -> Promised:
         """What is shown where no option keeps the limits."""
         found = f"no option keeps {self._exactly}"
-        return Promised(found, f"N{found[1:]}.", wrong="are wrong about that", kind=NOBODY)
+        return Promised(
+            found, "No option keeps the limits.", wrong="are wrong about that", kind=NOBODY
+        )
 
     def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
         return [*super().may_promise(epsilon, kind, items), self.nobody]
@@ -233,6 +239,6 @@ class KeepingAgainst(Limited, Against):
 
     def said_of_claims(self, baseline: str) -> str:
         return (
-            f"Better options are better than {baseline} and keep {self.all_limits}. Those that are "
-            "ruled out are not better, or break a limit."
+            f"Better options are better than {baseline} and keep the limits. Those that are ruled "
+            "out are not better, or break a limit."
         )

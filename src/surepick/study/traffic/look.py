@@ -42,7 +42,6 @@ from surepick.study.traffic.words import (
     ahead,
     headline,
     kept_text,
-    limit_text,
     listed,
     moved_messages,
     next_step,
@@ -363,7 +362,7 @@ def guardrails(run: Run) -> list[dict[str, Any]]:
         found.append(
             {
                 "limit": kept.limit,
-                "title": limit_text(limit, rate),
+                "title": limit.said(rate),
                 "cells": cells,
                 "breaks": [label for label, one in zip(labels, kept.verdicts) if one == "breaks"],
             }
@@ -401,7 +400,7 @@ def _again(run: Run, lead: Lead) -> str:
     assert lead.limit is not None
     rate = run.problem.numbers[lead.limit.column].successes
     word = "keep" if lead.keeps else "break"
-    return f"{run.problem.labels[lead.option]} to {word} {limit_text(lead.limit, rate)}"
+    return f"{run.problem.labels[lead.option]} to {word} {lead.limit.said(rate)}"
 
 
 def by_option(told: ToldPulls, n: int) -> Sums:

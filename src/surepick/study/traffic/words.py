@@ -118,24 +118,6 @@ def _unproven(at: dict[str, Any]) -> str:
     return ""
 
 
-def limit_text(limit: Limit, rate: bool) -> str:
-    """A limit as people write it: rates in per cent.
-
-    Examples
-    --------
-    >>> from surepick.algorithms.limits.limit import parse_limit
-    >>> limit_text(parse_limit("refunds <= today + 0.002"), rate=True)
-    'refunds <= today + 0.2 %'
-    """
-    shown = (lambda x: f"{100 * x:.6g} %") if rate else (lambda x: f"{x:.6g}")
-    target = shown(limit.value)
-    if limit.than is not None:
-        sign = "-" if limit.value < 0 else "+"
-        target = f"{limit.than} {sign} {shown(abs(limit.value))}" if limit.value else limit.than
-    near = f" ± {shown(limit.tolerance)}" if limit.tolerance else ""
-    return f"{limit.number} {'>=' if limit.at_least else '<='} {target}{near}"
-
-
 def kept_text(limit: Limit, mean: float, verdict: str, rate: bool) -> str:
     """How an option stands to a limit: its mean, or how far that is from the other option's."""
     if math.isnan(mean):
@@ -234,7 +216,7 @@ def worth(at: dict[str, Any]) -> str | None:
 def ahead(at: dict[str, Any]) -> str | None:
     """How long it will take; None where that cannot be said, or it is over."""
     n = at["periods_left"]
-    if n is None or at["finished"]:
+    if not n or at["finished"]:
         return None
     times = f"About {n:,} more period{'' if n == 1 else 's'} like the last ones"
     days = at["days_left"]
