@@ -11,6 +11,7 @@ const CLASSES = new Map([
 ]);
 const ABOUT =
   "Of each number the mean, and between which ends it lies at all times. Of a percentile it is the share of measurements on the right side of the limit.";
+const SHARE = /^p\S+ of /;
 const ANEW =
   "When an option is added, the ends begin anew, and are far apart for a while; who was shown to keep or break a limit stays so.";
 
@@ -92,12 +93,17 @@ export function keptCard() {
 function cell(columns, limit, i) {
   const [mean, low, high] = ["mean", "low", "high"].map((name) => columns[`${limit}: ${name}`]?.[i] ?? null);
   const verdict = columns[limit]?.[i] ?? "not clear yet";
-  const ends = `${low === null ? "…" : short(low, 3)} to ${high === null ? "…" : short(high, 3)}`;
+  // Of a percentile it is a share of measurements, which is told in per cent.
+  const times = SHARE.test(limit) ? 100 : 1;
+  const unit = times === 1 ? "" : " %";
+  /** @param {number | null} x */
+  const said = (x) => (x === null ? "…" : short(times * x, 3));
+  const ends = `${said(low)} to ${said(high)}${unit}`;
   return h(
     "td",
     {},
     h("span", { class: CLASSES.get(verdict) ?? "badge" }, verdict),
     " ",
-    h("span", { class: "number" }, mean === null ? "" : `${short(mean, 3)} (${ends})`),
+    h("span", { class: "number" }, mean === null ? "" : `${said(mean)}${unit} (${ends})`),
   );
 }
