@@ -168,7 +168,7 @@ MUTATIONS = (
     ),
     Mutation(
         "any-rate-varies-like-one-half",
-        "bench/forecast/question.py",
+        "bench/forecast/lead.py",
         "variance = best * (1 - best) + self.base_rate * (1 - self.base_rate)",
         "variance = 0.5",
         "bench/test_forecast_kinds.py",

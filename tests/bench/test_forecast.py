@@ -16,7 +16,7 @@ from surepick.bench.forecast import (
     HALF_GAP,
     LARGEST,
     LOWER_BOUND,
-    Question,
+    LeadToFind,
     draw,
     fixed_sample,
     forecast,
@@ -30,7 +30,7 @@ PROBLEM = Problem([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 1, 1]], noise
 
 @pytest.fixture(scope="module")
 def found():
-    return forecast(Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["peleg", "rage"], trials=6))
+    return forecast(LeadToFind(PROBLEM, gap=0.5, delta=0.1, algorithms=["peleg", "rage"], trials=6))
 
 
 @given(st.integers(0, 10**6), st.floats(1e-3, 1e3))
@@ -58,7 +58,7 @@ def test_truths_do_not_depend_on_how_features_are_coded():
 
 
 def test_scenarios_share_their_truth():
-    question = Question(PROBLEM, gap=0.5)
+    question = LeadToFind(PROBLEM, gap=0.5)
     asked, half = question.instance(ASKED, 3), question.instance(HALF_GAP, 3)
     assert half.theta == pytest.approx(asked.theta / 2)
     assert question.scenarios[HALF_DELTA] == (0.5, 0.025)
@@ -92,7 +92,7 @@ def test_fixed_samples_scale():
     base = fixed_sample(4, 8.0, 0.01, 0.1)[AB_TEST]
     assert fixed_sample(4, 8.0, 0.005, 0.1)[AB_TEST] == pytest.approx(4 * base, rel=1e-3)
     assert fixed_sample(4, 8.0, 0.01, 0.05)[AB_TEST] > base
-    assert Question(PROBLEM, gap=0.01, delta=0.1).fixed_sample(ASKED)[AB_TEST] == base
+    assert LeadToFind(PROBLEM, gap=0.01, delta=0.1).fixed_sample(ASKED)[AB_TEST] == base
 
 
 def test_forecast(found):
@@ -125,21 +125,21 @@ def test_the_lower_bound_is_the_mean_over_truths(found):
 
 
 def test_results_depend_on_nothing_else(found):
-    alone = forecast(Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=6), jobs=2)
+    alone = forecast(LeadToFind(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=6), jobs=2)
     assert alone.cell("rage", HALF_DELTA) == found.cell("rage", HALF_DELTA)
-    shorter = forecast(Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=3))
+    shorter = forecast(LeadToFind(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=3))
     rows = [r for r in found.runs.rows() if r["method"] == "rage" and r["trial"] < 3]
     assert list(shorter.runs.rows()) == rows
 
 
 def test_progress_counts_every_run():
     seen = []
-    forecast(Question(PROBLEM, gap=2.0, algorithms=["peleg"], trials=2), progress=seen.append)
+    forecast(LeadToFind(PROBLEM, gap=2.0, algorithms=["peleg"], trials=2), progress=seen.append)
     assert seen == list(range(1, 7))
 
 
 def test_says_what_a_reader_should_know():
-    question = Question(
+    question = LeadToFind(
         PROBLEM,
         gap=2.0,
         algorithms=["lingape:norm_bound=0.001", "xy-oracle", "peleg"],
@@ -168,7 +168,7 @@ def test_says_what_a_reader_should_know():
 )
 def test_bad_settings(settings, error):
     with pytest.raises(error):
-        Question(**({"problem": PROBLEM, "gap": 0.5} | settings))
+        LeadToFind(**({"problem": PROBLEM, "gap": 0.5} | settings))
 
 
 def test_chart_is_sorted_and_complete(found):

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from surepick import Problem
-from surepick.bench.forecast import ASKED, HALF_GAP, Question, forecast
+from surepick.bench.forecast import ASKED, HALF_GAP, LeadToFind, forecast
 
 PROBLEM = Problem([[1, 0], [1, 1], [1, 2], [1, 4]], noise=2.0)
 
@@ -14,7 +14,7 @@ PROBLEM = Problem([[1, 0], [1, 1], [1, 2], [1, 4]], noise=2.0)
 @pytest.mark.parametrize("trials", [3, 12])
 def test_the_interval_is_students(trials):
     found = forecast(
-        Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["pooled-peleg"], trials=trials)
+        LeadToFind(PROBLEM, gap=0.5, delta=0.1, algorithms=["pooled-peleg"], trials=trials)
     )
     for scenario in (ASKED, HALF_GAP):
         pulls = found.runs["pulls"][found.runs["scenario"] == scenario].astype(float)

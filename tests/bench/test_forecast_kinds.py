@@ -13,7 +13,7 @@ from surepick.bench.forecast import (
     HALF_GAP,
     LARGEST,
     LOWER_BOUND,
-    Question,
+    LeadToFind,
     Room,
     draw_within,
     forecast,
@@ -79,7 +79,7 @@ def test_what_a_study_is_told_and_what_is_guessed():
     [(np.eye(30), 0.02, 0.2), (np.eye(300), 0.5, 0.1), (LAYOUTS, 0.02, 0.2), (LINE, 0.3, 0.05)],
 )
 def test_rates_are_the_lift_apart_and_stay_rates(arms, base, lift):
-    question = Question(Problem(arms, noise="yes-no"), base_rate=base, lift=lift)
+    question = LeadToFind(Problem(arms, noise="yes-no"), base_rate=base, lift=lift)
     for trial in range(5):
         rates = np.sort(question.instance(ASKED, trial).values)[::-1]
         assert rates[:2] == pytest.approx([base * (1 + lift), base])
@@ -101,7 +101,7 @@ def test_rates_stay_away_from_zero_where_they_can():
 
 
 def test_bounded_means_stay_between_their_bounds():
-    question = Question(Problem(LAYOUTS, noise=(-5, 5)), gap=0.5)
+    question = LeadToFind(Problem(LAYOUTS, noise=(-5, 5)), gap=0.5)
     for trial in range(5):
         means = question.instance(ASKED, trial).values
         assert np.diff(np.sort(means))[-1] == pytest.approx(0.5)
@@ -111,9 +111,9 @@ def test_bounded_means_stay_between_their_bounds():
 
 def test_a_lead_that_leaves_no_room_is_refused():
     with pytest.raises(InvalidInputError, match="smaller lead"):
-        Question(Problem(LAYOUTS, noise="yes-no"), base_rate=0.02, lift=2.0)
+        LeadToFind(Problem(LAYOUTS, noise="yes-no"), base_rate=0.02, lift=2.0)
     with pytest.raises(InvalidInputError, match="intercept"):
-        Question(Problem([[1.0], [2.0], [3.0]], noise="yes-no"), base_rate=0.02, lift=0.1)
+        LeadToFind(Problem([[1.0], [2.0], [3.0]], noise="yes-no"), base_rate=0.02, lift=0.1)
 
 
 # -- the test with fixed numbers -------------------------------------------------------------
@@ -123,18 +123,18 @@ def test_an_ab_test_of_rates_has_their_variances():
     z = 3.0588  # of 1 − 0.05/45, from a table
     variance = 0.015 * 0.985 + 0.010 * 0.990
     each = variance * (2 * z) ** 2 / 0.005**2  # 36,936
-    question = Question(problem, base_rate=0.01, lift=0.5, delta=0.05)
+    question = LeadToFind(problem, base_rate=0.01, lift=0.5, delta=0.05)
     pulls = question.fixed_sample(ASKED)
     assert pulls[AB_TEST] == pytest.approx(46 * each, rel=1e-3)
     assert pulls[AB_TEST] == pytest.approx(1.70e6, rel=1e-3)
     assert pulls[LARGEST] == pytest.approx(pulls[AB_TEST] / 4, rel=1e-3)
-    half = Question(Problem.unstructured(46, noise=0.5), gap=0.005).fixed_sample(ASKED)
+    half = LeadToFind(Problem.unstructured(46, noise=0.5), gap=0.005).fixed_sample(ASKED)
     assert half[AB_TEST] == pytest.approx(34.4e6, rel=2e-3)
 
 
 def test_the_ab_test_of_rates_keeps_its_promise():
     k, base, lift, delta = 5, 0.1, 0.3, 0.1
-    question = Question(
+    question = LeadToFind(
         Problem.unstructured(k, noise="yes-no"), base_rate=base, lift=lift, delta=delta
     )
     n = question.fixed_sample(ASKED)[AB_TEST] // k
@@ -155,27 +155,27 @@ def test_the_ab_test_of_rates_keeps_its_promise():
 
 # -- what is simulated -----------------------------------------------------------------------
 def test_algorithms_that_need_the_scale_need_a_kind_that_has_one():
-    unknown = Question(Problem(LINE), gap=1.0)
+    unknown = LeadToFind(Problem(LINE), gap=1.0)
     assert [c.text for c in unknown.simulated] == [ALGORITHMS[0]]
-    known = Question(Problem(LINE, noise=1.0), gap=1.0)
+    known = LeadToFind(Problem(LINE, noise=1.0), gap=1.0)
     assert [c.text for c in known.simulated] == list(ALGORITHMS)
-    rates = Question(Problem(LINE, noise="yes-no"), base_rate=0.2, lift=0.2)
+    rates = LeadToFind(Problem(LINE, noise="yes-no"), base_rate=0.2, lift=0.2)
     assert [c.text for c in rates.simulated] == list(ALGORITHMS[:-1])
-    mixed = Question(Problem(LINE), gap=1.0, algorithms=["rage", "pooled-peleg"], trials=2)
+    mixed = LeadToFind(Problem(LINE), gap=1.0, algorithms=["rage", "pooled-peleg"], trials=2)
     found = forecast(mixed)
     assert found.methods == ["pooled-peleg", AB_TEST, LARGEST, LOWER_BOUND]
     assert any(
         note.startswith("rage is not simulated: noise: rage needs to") for note in found.notes
     )
     with pytest.raises(InvalidInputError, match="needs to know the scale"):
-        Question(Problem(LINE), gap=1.0, algorithms=["rage"])
+        LeadToFind(Problem(LINE), gap=1.0, algorithms=["rage"])
 
 
 @pytest.mark.parametrize("noise", [None, "equal"])
 def test_a_guess_is_told_to_nobody_but_scales_everything(noise):
     """Twice the noise and twice the gap: the same runs, tests and bounds."""
     one, two = (
-        forecast(Question(Problem(LINE, noise=noise), gap=s * 0.5, noise=s * 0.3, trials=3))
+        forecast(LeadToFind(Problem(LINE, noise=noise), gap=s * 0.5, noise=s * 0.3, trials=3))
         for s in (1.0, 2.0)
     )
     assert one.runs["pulls"].tolist() == two.runs["pulls"].tolist()
@@ -187,10 +187,10 @@ def test_a_guess_is_told_to_nobody_but_scales_everything(noise):
 
 
 def test_the_guess_that_was_made_is_said():
-    found = forecast(Question(Problem(LINE), gap=2.0, trials=2))
+    found = forecast(LeadToFind(Problem(LINE), gap=2.0, trials=2))
     assert any("differ by about 1 " in note for note in found.notes)
     assert "about 1 (a guess)" in chart(found).title
-    bounded = Question(Problem(LINE, noise=(0, 8)), gap=0.5)
+    bounded = LeadToFind(Problem(LINE, noise=(0, 8)), gap=0.5)
     assert bounded.deviation == 2.0
     family = bounded.family
     assert family == Beta(0.0, 8.0, 3.0)
@@ -202,7 +202,7 @@ def test_the_guess_that_was_made_is_said():
 def test_yes_no_forecasts():
     problem = Problem.unstructured(4, noise="yes-no")
     found = forecast(
-        Question(problem, base_rate=0.3, lift=0.4, algorithms=["pooled-peleg"], trials=4)
+        LeadToFind(problem, base_rate=0.3, lift=0.4, algorithms=["pooled-peleg"], trials=4)
     )
     assert found.methods == ["pooled-peleg", AB_TEST, LARGEST]
     assert found.bound == 0.0
@@ -217,7 +217,7 @@ def test_yes_no_forecasts():
 @pytest.mark.validation
 def test_bounded_forecasts():
     found = forecast(
-        Question(Problem(LINE, noise=(0, 1)), gap=0.1, algorithms=["pooled-peleg"], trials=2)
+        LeadToFind(Problem(LINE, noise=(0, 1)), gap=0.1, algorithms=["pooled-peleg"], trials=2)
     )
     assert found.methods == ["pooled-peleg", AB_TEST, LARGEST]
     assert found.cell("pooled-peleg", ASKED)["wrong"] <= 1
@@ -227,7 +227,7 @@ def test_bounded_forecasts():
 @pytest.mark.validation
 def test_no_algorithm_hangs_a_forecast():
     """Round robin takes millions of single pulls here."""
-    question = Question(
+    question = LeadToFind(
         Problem(np.eye(8), noise=1.0),
         gap=0.001,
         algorithms=["uniform", "pooled-peleg"],
@@ -253,11 +253,11 @@ def test_no_algorithm_hangs_a_forecast():
 
 
 def test_runs_give_up_after_many_times_the_pulls_of_a_test():
-    question = Question(Problem(LINE, noise=1.0), gap=0.1)
+    question = LeadToFind(Problem(LINE, noise=1.0), gap=0.1)
     assert question.sample_limit(ASKED) == 20 * question.fixed_sample(ASKED)[AB_TEST]
     assert question.sample_limit(HALF_GAP) > 3 * question.sample_limit(ASKED)
-    assert Question(Problem(LINE, noise=1.0), gap=50.0).sample_limit(ASKED) == 20_000
-    assert Question(Problem(LINE, noise=1.0), gap=0.1, max_samples=7).sample_limit(ASKED) == 7
+    assert LeadToFind(Problem(LINE, noise=1.0), gap=50.0).sample_limit(ASKED) == 20_000
+    assert LeadToFind(Problem(LINE, noise=1.0), gap=0.1, max_samples=7).sample_limit(ASKED) == 7
 
 
 @pytest.mark.parametrize(
@@ -284,20 +284,20 @@ def test_runs_give_up_after_many_times_the_pulls_of_a_test():
 )
 def test_bad_questions_are_named(noise, settings, said):
     with pytest.raises(InvalidInputError, match=said):
-        Question(Problem(LINE, noise=noise), **settings)
+        LeadToFind(Problem(LINE, noise=noise), **settings)
 
 
 def test_smaller_rates_and_times_are_planned_for_from_the_other_side():
     rates = Problem.unstructured(4, noise="yes-no", minimise=True)
-    question = Question(rates, base_rate=0.1, lift=0.4, trials=2)
+    question = LeadToFind(rates, base_rate=0.1, lift=0.4, trials=2)
     assert question.words == "yes/no rewards, the best at 6 %, all others at 10 % at least"
     best, second, *_ = np.sort(question.instance(ASKED, 0).values)
     assert (best, second) == pytest.approx((0.06, 0.1))
     assert question.instance(ASKED, 0).best == question.instance(ASKED, 0).values.argmin()
     with pytest.raises(InvalidInputError, match=r"lift: -0\.5 times a base_rate of 0\.1 is"):
-        Question(rates, base_rate=0.1, lift=1.5)
+        LeadToFind(rates, base_rate=0.1, lift=1.5)
     times = Problem(np.c_[np.ones(5), np.arange(5.0)], noise=1.0, minimise=True)
-    gaps = np.sort(Question(times, 0.5).instance(ASKED, 1).gaps)
+    gaps = np.sort(LeadToFind(times, 0.5).instance(ASKED, 1).gaps)
     assert gaps[:2] == pytest.approx([0.0, 0.5])
-    found = forecast(Question(times, 3.0, algorithms=["pooled-peleg"], trials=2))
+    found = forecast(LeadToFind(times, 3.0, algorithms=["pooled-peleg"], trials=2))
     assert found.cell("pooled-peleg", ASKED)["failed"] == 0

@@ -575,8 +575,15 @@ def test_where_the_best_usually_wins_status_says_how_often_and_agrees_with_the_a
     assert "behind the best" not in out  # a column without a number
     study = sp.load_study("speed")
     value = iter(range(1000))
-    study.run(lambda pull: 10.0 * pull.arm + next(value) % 7)
+    measure = lambda pull: 10.0 * pull.arm + next(value) % 7  # noqa: E731
+    while study.progress().batch < 2:
+        study.tell_many([(pull.id, measure(pull)) for pull in study.ask(3)])
+    now = study.status()
+    leads, lost = now["standing"]["columns"]["behind"], now["wins"]
+    assert lost == [0.5 + lead if lead else None for lead in leads]
+    study.run(measure)
     wins = study.answer.wins
+    assert study.status()["wins"] == [wins.get(label) for label in study.problem.labels]
     lines = surepick("status", "speed")[1].splitlines()
     assert any("the best wins" in line for line in lines)
     for label, share in wins.items():

@@ -67,6 +67,14 @@ def test_lines_are_those_of_the_standing():
     assert seen.compared == "compared with plain"
 
 
+def test_on_test_questions_options_are_compared_on_the_same_ones():
+    problem = sp.Problem.unstructured(["a", "b"], noise="yes-no")
+    study = sp.create_study("table", problem, storage=MemoryStorage(), complete=6, seed=1)
+    while not study.finished:
+        study.tell_many([(p.id, float(p.arm)) for p in study.ask(5)])
+    assert view(study).compared == "compared with b on the same questions"
+
+
 @pytest.mark.validation
 def test_the_same_study_is_the_same_file_and_labels_are_taken_literally():
     seen = view(studied())

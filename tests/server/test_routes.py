@@ -216,13 +216,13 @@ def test_tables_say_what_is_in_them(http):
 
 @pytest.mark.validation
 def test_a_plan_is_that_of_the_command_line(http, tmp_path):
-    from surepick.bench.forecast import Question, forecast
+    from surepick.bench.forecast import LeadToFind, forecast
     from surepick.problem.tables import from_table
 
     (tmp_path / "options.csv").write_text(OPTIONS)
     made = from_table(tmp_path / "options.csv", ["price"], misfit=math.inf)
     assert made.problem.noise == "any"
-    rows = forecast(Question(made.problem, 0.5, noise=0.5, trials=2)).summary.rows()
+    rows = forecast(LeadToFind(made.problem, 0.5, noise=0.5, trials=2)).summary.rows()
     body = {"csv": OPTIONS, "features": ["price"], "gap": 0.5, "noise": 0.5, "trials": 2}
     found = http.post("/api/v1/plan", json=body).json()
     assert [row["mean"] for row in found["forecast"]] == pytest.approx(

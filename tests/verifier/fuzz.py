@@ -3,13 +3,16 @@
 A change is made to an honest certificate: any value replaced, dropped, doubled or of another type,
 the claim changed, batches permuted, merged, split or left out. Where the change calls for it, every
 number that the verifier works out is then put in by the accomplice of ``test_forgeries``; and the
-digest is made to fit. What is accepted is sorted by what is different about it.
+digest is made to fit. Where only the sentence of the claim is refused, the one that was due takes
+its place. What is accepted is sorted by what is different about it.
 """
 
+import ast
 import contextlib
 import copy
 import json
 import math
+import re
 import warnings
 
 import numpy as np
@@ -66,6 +69,7 @@ RULES = {
         lambda: as_json(on_a_table(top=2)),
         lambda: as_json(on_a_table(baseline="b")),
         lambda: as_json(on_a_table(threshold=0.5, claims="fdr")),
+        lambda: as_json(on_a_table(living=True)),
     ],
     "compared": [
         lambda: compared("all", baseline="now"),
@@ -98,14 +102,29 @@ RULES = {
         lambda: as_json(keeping("symmetric", "symmetric", ["cost <= a + 0.3"])),
         lambda: as_json(keeping(keep=["cost <= 0.3 ± 0.2", "cost >= 0.05"], epsilon=0.1)),
         lambda: as_json(keeping(keep=["cost <= 0.05"])),
-        lambda: as_json(keeping(baseline=0, keep=["cost <= a + 0.3", "cost <= 0.4 ± 0.05"])),
-        lambda: as_json(keeping(threshold=0.4, claims="fdr")),
+    ],
+    "keeping, living": [
+        lambda: as_json(keeping(0.1, 0.1, living=True)),
+        lambda: as_json(keeping(0.1, "symmetric", ["cost <= a + 0.3"], living=True)),
+        lambda: as_json(keeping("yes-no", 0.1, living=True)),
+    ],
+    "keeping, compared": [
+        lambda: as_json(keeping(0.1, 0.1, ["cost <= a + 0.3", "cost <= 0.4 ± 0.05"], baseline=0)),
+        lambda: as_json(keeping(0.1, 0.1, baseline="b", max_samples=12)),
+        lambda: as_json(keeping(0.1, 0.1, threshold=0.4, claims="fdr")),
+        lambda: as_json(keeping(0.1, "symmetric", baseline=0, claims="fdr")),
+        lambda: as_json(keeping(0.1, "any", ["p80 of cost <= 0.5"], baseline=0)),
+        lambda: as_json(keeping("yes-no", 0.1, baseline=0)),
     ],
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
 }
+GUARANTEES = ("pac", "eps-pac", "heuristic", "none", "nobody", "claims", "fdr")
+SIDES = ("better", "worse", "ruled_out", "undecided")
 #: of the rule "pooled", with more in the certificate
 VARIANTS = ("misfit", "strata", "items", "top", "corrected", "traffic")
+#: what a refusal says that only the sentence is missing for
+DUE = re.compile("the statement should be (.+); it is ", re.DOTALL)
 #: what may become of a change; those that must not are named in ``BAD``
 OUTCOMES = (
     "refused",
@@ -120,6 +139,7 @@ OUTCOMES = (
     "crash",
 )
 BAD = OUTCOMES[-4:]
+PROBLEM = ("problem", "past", "options", "delta", "epsilon")
 
 
 # -- changes -------------------------------------------------------------------------------
@@ -198,7 +218,7 @@ def change_the_claim(rng, body):
         some = rng.permutation(count)[: rng.integers(0, count)].tolist()
         claim["survivors"] = sorted({claim["candidate"], *some})
     if rng.random() < 0.4:
-        claim["guarantee"] = _some(rng, ["pac", "eps-pac", "heuristic", "none"])
+        claim["guarantee"] = _some(rng, GUARANTEES)
     if rng.random() < 0.3:
         body["delta"] = body["algorithm"]["settings"]["delta"] = float(rng.uniform(0.001, 0.5))
     if rng.random() < 0.3:
@@ -208,7 +228,7 @@ def change_the_claim(rng, body):
 
 def change_a_comparison(rng, body):
     """An option said to be better, worse or undecided that was not; with evidence that says so."""
-    claim, sides = body["claim"], ("better", "worse", "undecided")
+    claim, sides = body["claim"], [side for side in SIDES if side in body["claim"]]
     option = _some(rng, [option for side in sides for option in claim[side]])
     for side in sides:
         claim[side] = [other for other in claim[side] if other != option]
@@ -224,28 +244,52 @@ def change_a_comparison(rng, body):
         claims.append(dict(claims[-1], candidate=option, claim=side))
 
 
+def one_each(body):
+    """Lists with an entry for each batch."""
+    blocks = body["evidence"].get("blocks", [])
+    own = isinstance(blocks, list) and len(blocks) == len(body["batches"])
+    return [body["batches"], blocks] if own else [body["batches"]]
+
+
 def shuffle_batches(rng, body):
     order = rng.permutation(len(body["batches"]))
-    body["batches"] = [body["batches"][i] for i in order]
+    for listed in one_each(body):
+        listed[:] = [listed[i] for i in order]
 
 
 def drop_batches(rng, body):
     kept = rng.random(len(body["batches"])) < 0.8
-    body["batches"] = [batch for batch, keep in zip(body["batches"], kept, strict=True) if keep]
+    for listed in one_each(body):
+        listed[:] = [entry for entry, keep in zip(listed, kept, strict=True) if keep]
 
 
 def merge_batches(rng, body):
     i = int(rng.integers(len(body["batches"])))
     if i + 1 == len(body["batches"]) or "spreads" in body["batches"][i]:
         return
+    for listed in one_each(body)[1:]:
+        del listed[i]
     one, other = body["batches"].pop(i), body["batches"].pop(i)
     arms = sorted({*one["arms"], *other["arms"]})
-    merged = {"arms": arms, "counts": [], "sums": []}
-    for arm in arms:
-        for key in ("counts", "sums"):
-            parts = [b[key][b["arms"].index(arm)] for b in (one, other) if arm in b["arms"]]
-            merged[key].append(sum(parts))
+    merged = {"arms": arms}
+    for key in [key for key in ("counts", "sums", "parts") if key in one]:
+        merged[key] = _together(arms, (one, other), lambda batch, key=key: batch[key])
+    if "numbers" in one:
+        merged["numbers"] = {
+            name: {
+                key: _together(arms, (one, other), lambda b, n=name, k=key: b["numbers"][n][k])
+                for key in one["numbers"][name]
+            }
+            for name in one["numbers"]
+        }
     body["batches"].insert(i, merged)
+
+
+def _together(arms, batches, column):
+    """A column of several batches as one."""
+    parts = [[column(b)[b["arms"].index(arm)] for b in batches if arm in b["arms"]] for arm in arms]
+    lists = isinstance(parts[0][0], list)
+    return [[one for part in found for one in part] if lists else sum(found) for found in parts]
 
 
 def split_a_batch(rng, body):
@@ -254,8 +298,18 @@ def split_a_batch(rng, body):
     if len(batch["arms"]) < 2:
         return
     cut = int(rng.integers(1, len(batch["arms"])))
-    parts = [{key: v[:cut] for key, v in batch.items()}, {key: v[cut:] for key, v in batch.items()}]
+    for listed in one_each(body)[1:]:
+        listed.insert(i, copy.deepcopy(listed[i]))
+    parts = [_cut(batch, slice(cut)), _cut(batch, slice(cut, None))]
     body["batches"][i : i + 1] = parts
+
+
+def _cut(columns, part):
+    """Part of every column, in those of further numbers, too."""
+    return {
+        key: _cut(column, part) if isinstance(column, dict) else column[part]
+        for key, column in columns.items()
+    }
 
 
 def change_pulls(rng, body):
@@ -265,7 +319,8 @@ def change_pulls(rng, body):
     count = batch["counts"][i]
     new = max(1, count + int(rng.integers(-1, 2)))
     batch["counts"][i] = new
-    batch["sums"][i] *= new / count
+    for told in (batch, *batch.get("numbers", {}).values()):
+        told["sums"][i] *= new / count
 
 
 def change_rewards(rng, body):
@@ -330,14 +385,26 @@ def changed(rng, honest):
 def outcome(honest, body):
     """One of ``OUTCOMES``, and a word on it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            found = sp.verify(copy.deepcopy(body), replay=True)
+        try:
+            found = _verified(body)
+        except CertificateError as error:
+            due = DUE.search(str(error))
+            if due is None or not isinstance(body, dict):
+                raise
+            body["claim"]["statement"] = ast.literal_eval(due[1])
+            body["digest"] = fingerprint(body)
+            found = _verified(body)
     except (CertificateError, FormatError):
         return "refused", ""
     except Exception as error:
         return "crash", repr(error)[:300]
     return _accepted(honest, json.loads(body) if isinstance(body, str) else body, found), ""
+
+
+def _verified(body):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return sp.verify(copy.deepcopy(body), replay=True)
 
 
 def _accepted(honest, body, found):
@@ -349,7 +416,7 @@ def _accepted(honest, body, found):
             return "replayed: another answer" if found.replayed else OUTCOMES[6]
     elif found.candidate != honest["claim"]["candidate"]:
         same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
-        if not same and found.guarantee in ("pac", "eps-pac"):
+        if not same and found.guarantee in ("pac", "eps-pac", "claims", "fdr"):
             return f"{'replayed' if found.replayed else 'accepted'}: another answer" + (
                 "" if found.replayed else ", not replayed"
             )
@@ -360,7 +427,7 @@ def _accepted(honest, body, found):
         return "replayed: another answer" if found.replayed else OUTCOMES[6]
     if _pulls(body) != _pulls(honest):
         return "replayed: other pulls" if found.replayed else OUTCOMES[5]
-    if body["problem"] != honest["problem"] or body.get("past") != honest.get("past"):
+    if any(_problem(body, part) != _problem(honest, part) for part in PROBLEM):
         return "accepted: another problem"
     if _told(body) != _told(honest):
         return "accepted: other rewards"
@@ -377,8 +444,15 @@ def _told(body):
     return [(batch["sums"], batch.get("numbers")) for batch in body["batches"]]
 
 
+def _problem(body, part):
+    """What was asked; of options that came and went, who did and when."""
+    if part != "options":
+        return body.get(part)
+    return [{key: one[key] for key in ("change", "arms", "batch")} for one in body.get(part, ())]
+
+
 def _sides(body):
-    return [body["claim"].get(side) for side in ("better", "worse")]
+    return [body["claim"].get(side) for side in SIDES if side != "undecided"]
 
 
 def _pulls(body):

@@ -49,17 +49,23 @@ def on_items():
     return run
 
 
-def on_a_table(noise="yes-no", delta=0.2, items=14, **settings):
+def on_a_table(noise="yes-no", delta=0.2, items=14, living=False, **settings):
     """A run on a table that could be filled in, with some batches asked for ahead."""
     rng = np.random.default_rng(1)
-    answers = (rng.random((4, items)) < np.linspace(0.2, 0.9, 4)[:, None]).astype(float)
+    answers = (rng.random((5, items)) < np.array([0.2, 0.43, 0.67, 0.9, 0.8])[:, None]).astype(
+        float
+    )
     problem = sp.Problem.unstructured(["a", "b", "c", "d"], noise=noise)
     run = sp.algorithms.PooledPeleg(delta, complete=items, **settings).start(problem, 1)
     while not run.stopped:
         batch = run.ask()
-        if batch.number % 3 == 0:
+        if batch.number % 3 == 0 and not living:
             run.ask_ahead()
         run.tell(batch, answers[batch.arms, batch.items])
+        if living and run.batches == 3:
+            run.add(np.eye(5)[4:], ["e"], reason="new")
+        if living and run.batches == 5:
+            run.retire("b", reason="broken")
     return run
 
 
@@ -135,18 +141,25 @@ def judged(cycle=False, living=False, **asked):
     return run
 
 
-def keeping(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), **asked):
-    """A run that looks for the best of those that keep limits, or for all that are better."""
+def keeping(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), living=False, **asked):
+    """The best of those that keep limits, or all that are better; perhaps they come and go."""
     rng = np.random.default_rng(5)
     problem = sp.Problem.unstructured(["a", "b", "c"], noise=noise, numbers={"cost": number})
     run = sp.algorithms.PooledPeleg(0.2, keep=keep, **asked).start(problem, 1)
+    rates, means = np.array([0.2, 0.6, 0.9, 0.8]), np.array([0.2, 0.3, 0.8, 0.3])
     while not run.stopped and run.samples < 2_000:
         batch = run.ask()
-        y = (rng.random(len(batch)) < np.array([0.2, 0.6, 0.9])[batch.arms]).astype(float)
-        if noise != "yes-no":
+        y = (rng.random(len(batch)) < rates[batch.arms]).astype(float)
+        if isinstance(noise, float):
+            y = rates[batch.arms] + noise * rng.standard_normal(len(batch))
+        elif noise != "yes-no":
             y += rng.standard_normal(len(batch))
-        cost = np.array([0.2, 0.3, 0.8])[batch.arms] + 0.1 * rng.standard_normal(len(batch))
+        cost = means[batch.arms] + 0.1 * rng.standard_normal(len(batch))
         run.tell(batch, y, numbers={"cost": np.clip(cost, 0.0, 1.0)})
+        if living and run.batches == 2:
+            run.add(np.eye(4)[3:], ["d"], reason="new")
+        if living and run.batches == 3:
+            run.retire("b", reason="sold out")
     return run
 
 

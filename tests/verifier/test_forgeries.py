@@ -6,7 +6,6 @@ only because what it says does not follow.
 """
 
 import copy
-import importlib
 import json
 import math
 
@@ -19,6 +18,7 @@ from surepick.run.certificate import fingerprint
 from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.check import Check
+from surepick.verifier.questions import rule_of
 from surepick.verifier.rules import alba
 from surepick.verifier.statement import _sentences
 from surepick.verifier.verify import RULES, verify
@@ -136,6 +136,7 @@ def completed(certificate):
     for record in records(body):
         if "leads" in record:
             places += [(record["leads"], i) for i in range(len(record["leads"]))]
+    places += [(claim, "log_capital") for claim in body["evidence"].get("claims", ())]
     if body["evidence"]["rule"] == "pairs":
         own = body["evidence"]["log_capital"]
         places += [(own, i) for i in range(len(own))]
@@ -153,8 +154,7 @@ def completed(certificate):
 
         patch.setattr(alba._Sample, "compare", overheard)
         accomplice = Accomplice(body)
-        file = RULES[body["evidence"]["rule"]]
-        importlib.import_module(f"surepick.verifier.rules.{file}").verify(accomplice)
+        rule_of(accomplice, RULES[body["evidence"]["rule"]]).shown(accomplice)
     for place, key in places:
         place[key] = accomplice.wanted.get(place[key], 0.0)
     for drop in drops:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.verifier.fuzz import BAD, RULES, VARIANTS, changed, fuzz
 
-SLOW = ("pooled", "compared", "any", "quantile", "keeping")
+SLOW = ("pooled", "compared", "any", "quantile", "keeping", "keeping, living", "keeping, compared")
 
 
 @pytest.mark.some(4)

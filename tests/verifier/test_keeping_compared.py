@@ -25,7 +25,7 @@ def made(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), **asked):
         ("yes-no", (0, 1)),
         ("symmetric", "symmetric"),
         ("any", "any"),
-        (1.5, 0.1),
+        (0.3, 0.1),
     ],
 )
 def test_every_kind_is_worked_out_again_and_replayed(noise, number):
@@ -142,6 +142,19 @@ def _accepts_close_ones(body):
 def test_why_a_changed_certificate_is_refused(change, why):
     with pytest.raises(CertificateError, match=why):
         sp.verify(forged(change), replay=False)
+
+
+@pytest.mark.parametrize("of", ["rewards", "numbers"])
+def test_what_is_too_large_to_be_told_is_not_replayed(of):
+    """Nothing is claimed, so no bet is looked at, only the run itself."""
+
+    def larger(body):
+        batch = body["batches"][0]
+        (batch if of == "rewards" else batch["numbers"]["cost"])["sums"][0] = 1e300
+
+    body = forged(larger, noise=0.1, number=0.1, baseline="b", max_samples=12)
+    with pytest.raises(CertificateError, match="too large"):
+        sp.verify(body, replay=True)
 
 
 @pytest.mark.parametrize("claims", ["all", "fdr"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, local_study_options, say, shown
 from surepick.cli.trust import MISFIT_HELP, Misfit, described, trust, trusted
 from surepick.errors import InvalidInputError
+from surepick.problem.numbers import REWARD
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
@@ -279,12 +282,26 @@ def command(
             if (asked_for := study.algorithm.asked.asks(problem))
             else []
         ),
+        *_numbers(study),
         f"The past measurements are enough. Next: {typed('answer', name)}"
         if study.finished
         else f"The first batch has {plural(batch, 'measurement')}. Next: "
         f"{typed('run', name, '--exec', call)}, or {typed('ask', name)}",
     ]
     say(as_json, content, "\n".join(lines))
+
+
+def _numbers(study: Study) -> list[str]:
+    """How further numbers that have a limit are told."""
+    numbers = study.algorithm.asked.limited
+    if not numbers:
+        return []
+    options = " ".join(f"--number {shlex.quote(name)}=…" for name in numbers)
+    printed = ", ".join(f"{json.dumps(name)}: …" for name in (REWARD, *numbers))
+    return [
+        f"Each measurement also gives {shown(' and '.join(numbers))}: surepick tell takes "
+        f"{shown(options)}, and a command of surepick run prints {{{shown(printed)}}}."
+    ]
 
 
 def _taken(spec: StudySpec) -> list[str]:

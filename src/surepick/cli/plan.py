@@ -137,7 +137,7 @@ def command(
     --misfit, --trust-features.
     """
     from surepick.bench.compare.plan import Contender
-    from surepick.bench.forecast import Question, study_noise
+    from surepick.bench.forecast import LeadToFind, study_noise
     from surepick.files import without_nan
     from surepick.problem.rewards import read_rewards
     from surepick.problem.tables import from_table
@@ -154,7 +154,7 @@ def command(
     if misfit is None:  # as studies take it
         misfit = 0.0 if any(Contender.named(text).trusts_features for text in named) else math.inf
     made = from_table(options, features, formula, label, told, misfit, unstructured=unstructured)
-    question = Question(
+    question = LeadToFind(
         made.problem.with_direction(minimise),
         gap,
         delta,

@@ -24,6 +24,7 @@ from surepick.study.outlook import states_in_words
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
+    from surepick.problem import Problem
     from surepick.study import SegmentStudies, Study
 
 _MOMENT = 0.25  # seconds of processor time for a forecast that nobody asked for
@@ -238,7 +239,7 @@ def _count(content: dict[str, Any], total: int) -> str:
 
 def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str, ...]) -> Any:
     if compares(content["standing"]["question"]):
-        return _compared(content, top)
+        return _compared(study.problem, content, top)
     from rich import box
     from rich.table import Table
 
@@ -254,12 +255,14 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
     failed = any(content["failures"])
     known = any(p is not None for p in columns["p_value"])
     # Where the best is who usually wins, a lead is a share of comparisons, not a distance.
-    wins = problem.noise_kind.wins and behind is None
-    lost = _lost(study, content) if wins else [""] * len(columns["behind"])
+    wins = content["wins"]
+    lost = [""] * len(columns["behind"])
+    if wins is not None:
+        lost = ["" if share is None else f"{100 * share:.0f} %" for share in wins]
     shown_if = {
         "behind the best": behind is not None,
         "the best wins": any(lost),
-        "between": bounded and not wins,
+        "between": bounded and wins is None,
         "p-value": known,
         "failures": failed,
     }
@@ -282,7 +285,8 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
         head for head in (*heads, "failures") if shown_if.get(head, True) and head not in left_out
     ]
     for head in heads:
-        table.add_column(head, justify="right", no_wrap=True)
+        title = _limit(problem, head) if head in limits else head
+        table.add_column(_cell(title), justify="right", no_wrap=True)
     words = states_in_words(content)
     order = [int(i) for i in problem.distinct]
     best = best_first(content["standing"]["minimise"])
@@ -298,7 +302,7 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
             "evidence against": _evidence(content, words, i),
             "pulls": f"{content['pulls'][i]:,}" if measured else "",
             "cost": f"{columns['cost'][i]:.4g}" if priced else "",
-            **{limit: _kept(columns, limit, i) for limit in limits},
+            **{limit: _kept(problem, columns, limit, i) for limit in limits},
             "failures": _failures(content["failures"][i]) if measured else "",
         }
         table.add_row(
@@ -319,25 +323,19 @@ def _behind(content: dict[str, Any], i: int) -> str:
     return f"{behind} ± {content['standard_error'][i]:.2g}"
 
 
-def _lost(study: Study, content: dict[str, Any]) -> list[str]:
-    """The share of direct comparisons that each option lost to the best, or seems to lose."""
-    labels, leader = study.problem.candidate_labels, content["leader_index"]
-    behind = content["standing"]["columns"]["behind"]
-    shares = {labels[i]: 0.5 + one for i, one in enumerate(behind) if one is not None}
-    if content["finished"] and content["samples"]:
-        shares = study.answer.wins  # as they were counted: the answer says the same
-    if leader is None or not any(behind):
-        return [""] * len(labels)
-    return [
-        f"{100 * shares[label]:.0f} %" if label in shares and i != leader else ""
-        for i, label in enumerate(labels)
-    ]
+def _limit(problem: Problem, limit: str) -> str:
+    """A limit as people say it."""
+    from surepick.algorithms.limits.limit import parse_limit
+
+    return parse_limit(limit).said_of(problem)
 
 
-def _kept(columns: dict[str, Any], limit: str, i: int) -> str:
-    """How an option stands to a limit: its mean, and what that comes to."""
+def _kept(problem: Problem, columns: dict[str, Any], limit: str, i: int) -> str:
+    """How an option stands to a limit: its mean (of a quantile the share), and the verdict."""
+    from surepick.algorithms.limits.limit import parse_limit
+
     mean = columns[f"{limit}: mean"][i]
-    known = "" if mean is None else f"{mean:.3g}, "
+    known = "" if mean is None else f"{parse_limit(limit).mean(mean, problem)}, "
     return f"{known}{columns[limit][i]}"
 
 
@@ -349,7 +347,7 @@ def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:
     return bar(True, evidence) if graded or unproven else words[i]
 
 
-def _compared(content: dict[str, Any], top: int) -> Any:
+def _compared(problem: Problem, content: dict[str, Any], top: int) -> Any:
     """Options against a baseline: the best first."""
     columns, minimise = content["standing"]["columns"], content["standing"]["minimise"]
     from rich import box
@@ -358,7 +356,8 @@ def _compared(content: dict[str, Any], top: int) -> Any:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
     limits = content["standing"].get("limits", [])
-    for head in ("verdict", "lift", "between", "estimate", "pulls", *map(_cell, limits)):
+    titles = [_cell(_limit(problem, limit)) for limit in limits]
+    for head in ("verdict", "lift", "between", "estimate", "pulls", *titles):
         table.add_column(head, justify="right", no_wrap=True)
     rows, ends = range(len(columns["option"])), ("state", "lift_low", "lift_high")
     pulls, known = columns.get("pulls"), columns["lift"][0] is not None
@@ -374,7 +373,7 @@ def _compared(content: dict[str, Any], top: int) -> Any:
             between(*(columns[name][i] for name in ends), **how),
             _number(columns["estimate"][i]) if known else "",
             "" if pulls is None else f"{pulls[i]:,}",
-            *(_kept(columns, limit, i) for limit in limits),
+            *(_kept(problem, columns, limit, i) for limit in limits),
         )
     if top and len(order) > top:
         table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")

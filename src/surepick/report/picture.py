@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.limits.limit import parse_limit
 from surepick.algorithms.questions import compares
 from surepick.errors import InvalidInputError
+from surepick.problem import Problem
 from surepick.report.plots import RC, pyplot, save
 from surepick.run.standing import best_first, counted
 from surepick.study import StudyCore
@@ -111,11 +113,11 @@ def view(study: StudyCore, top: int = 15) -> View:
         counted="Undecided options" if compares(now["question"]) else "Options still in",
         percent="yes" in status["rewards"],
         minimise=now["minimise"],
-        limited=_limited(now, shown),
+        limited=_limited(study.problem, now, shown),
     )
 
 
-def _limited(now: dict[str, Any], rows: Sequence[Row]) -> Limited | None:
+def _limited(problem: Problem, now: dict[str, Any], rows: Sequence[Row]) -> Limited | None:
     """The first limit that has to be kept, if there is one."""
     if not now.get("marks"):
         return None
@@ -128,7 +130,8 @@ def _limited(now: dict[str, Any], rows: Sequence[Row]) -> Limited | None:
     ]
     front, mark = columns.get("front"), now["marks"][0]
     on = [front is not None and bool(front[i]) for i in places]
-    return Limited(text, mark.get("about", ""), mark["mark"], mark["above"], found[0], ends, on)
+    said = parse_limit(text).said_of(problem)
+    return Limited(said, mark.get("about", ""), mark["mark"], mark["above"], found[0], ends, on)
 
 
 def _of_pairs(study: StudyCore, status: dict[str, Any], top: int) -> View:
@@ -208,12 +211,13 @@ def _compared(status: dict[str, Any]) -> str:
     traffic = status["traffic"]
     if traffic and traffic["lift"] is not None:
         return f"compared with {_short(traffic['control'])} (the control)"
+    same = " on the same questions" if status["items"] else ""
     if not compares(status["standing"]["question"]):
-        return f"compared with {_short(status['leader'])}"
+        return f"compared with {_short(status['leader'])}{same}"
     states = status["standing"]["columns"]["state"]
     if "baseline" in states:
         baseline = status["standing"]["columns"]["option"][states.index("baseline")]
-        return f"compared with {_short(baseline)}"
+        return f"compared with {_short(baseline)}{same}"
     return "compared with the number given"
 
 

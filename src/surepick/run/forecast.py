@@ -34,13 +34,11 @@ class Ahead:
         >>> Ahead(3, 4, 7, 40, unit=PERIODS).text
         'Probably 3 to 7 more periods like the last ones; the middle estimate is 4'
         >>> Ahead(None, None, None, 0, "nothing was measured yet").text
-        'It is too early to say how many more measurements: nothing was measured yet'
+        'It is not known how many more measurements: nothing was measured yet'
         """
         unit = self.unit.replace("periods", "period", 1) if self.high == 1 else self.unit
-        if self.slow:
-            return f"It is not known how many more {unit}: {self.why}"
         if self.low is None:
-            return f"It is too early to say how many more {unit}: {self.why}"
+            return f"It is not known how many more {unit}: {self.why}"
         if self.high is None:
             least = f"Probably at least {rough(self.low)} more {unit}"
             return f"{least}; it is too early to say how many at most"

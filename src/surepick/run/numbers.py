@@ -103,3 +103,13 @@ def further_sums(
         spread = spread_of(pulls, values) if one.spread else None
         found[one.name] = [sums_of(pulls, values), spread]
     return found
+
+
+def check_sums(pulls: Pulls, numbers: dict[str, list[Any]]) -> None:
+    """Refuse recorded sums of further numbers that no numbers which may be told add up to."""
+    for name, (sums, spreads) in numbers.items():
+        fine = np.abs(sums) < _LARGEST * pulls.counts
+        if spreads is not None:
+            fine &= np.asarray(spreads) < _LARGEST**2 * pulls.counts
+        if not fine.all():
+            raise InvalidInputError(f"{name}: its numbers are too large, {_LARGEST:g} or more each")

@@ -362,6 +362,11 @@ class Status(Answered):
     behind: list[float] | None
     standard_error: list[float] | None
     evidence: list[float] | None
+    wins: list[float | None] | None = Field(
+        None,
+        description="Where the best is the option that usually wins: the share of direct "
+        "comparisons that each option lost to the best, or seems to lose.",
+    )
     pulls: list[int]
     failures: list[int]
     unmeasured: list[dict[str, Any]] = Field(

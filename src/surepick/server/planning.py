@@ -53,12 +53,12 @@ async def plan(body: models.PlanRequest | Large, seconds: float) -> dict[str, An
 
 def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     """The forecast for a table."""
-    from surepick.bench.forecast import Question, forecast, study_noise
+    from surepick.bench.forecast import LeadToFind, forecast, study_noise
 
     told, guess = study_noise(body.rewards, body.noise, body.noise_is)
     misfit = math.inf if body.misfit in ("any", None) else body.misfit
     made = problem_of(body, told, as_misfit(misfit))
-    question = Question(
+    question = LeadToFind(
         made.problem.with_direction(body.minimise),
         body.gap,
         body.delta,

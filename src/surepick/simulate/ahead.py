@@ -170,7 +170,7 @@ def _cannot(run: Run) -> str:
     if no_copies := DRAWINGS.of(problem.noise_kind).no_copies:
         return no_copies
     if run.state.further:
-        return "further numbers depend on rewards in an unknown way"
+        return "further numbers may depend on rewards in any way, so that it cannot be simulated"
     items = run.algorithm.measured_on()
     if items is not None and run.algorithm.each_once:
         left = list(run.active)

@@ -257,11 +257,13 @@ class StudySpec:
         pairs=False,
     ).field()
     baseline: str | int | None = Setting(
-        help="Which options are better, and which are worse, than this one (its label)?",
+        help="Which options are better, and which are worse, than this one (its label)? With "
+        "`keep`: which are better and keep all limits?",
         schema={"type": "string"},
         question="Compare with",
         hint="The name of an option, such as the one you use today. The study then finds which "
-        "others are better and which are worse. Empty: it looks for the best.",
+        "others are better and which are worse; with limits, which are better and keep them all. "
+        "Empty: it looks for the best.",
         empty="none",
         pairs=False,
         traffic=True,

@@ -173,6 +173,24 @@ def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
     return {"kind": promise.kind, "text": promise.ahead, **_close(run)}
 
 
+def wins_of(run: Run, answer: Answer | None) -> list[float | None] | None:
+    """The share of direct comparisons that each option lost to the best, or seems to lose.
+
+    None where something else decides who is the best, or nothing is known. For the answer of a
+    finished study they are as they were counted, which is what the answer says.
+    """
+    compares = run.state.claims() is not None or len(run.state.named()) > 1
+    if not run.state.by_wins or compares or (now := run.standing()).leader is None:
+        return None
+    labels, leads = run.problem.candidate_labels, now["behind"]
+    if not any(leads):  # nobody has been compared yet
+        return None
+    shares = [None if lead is None else 0.5 + lead for lead in leads]
+    if answer is not None and run.samples:
+        shares = [answer.wins.get(label) for label in labels]
+    return [None if i == now.leader_index else share for i, share in enumerate(shares)]
+
+
 def _close(run: Run) -> dict[str, str]:
     """What an option is that epsilon accepts, and what the others are then."""
     algorithm = run.algorithm

@@ -55,7 +55,13 @@ from surepick.study.pulls import (
     without_labels,
 )
 from surepick.study.segments import PART
-from surepick.study.status import failure_warnings, promise_of, status_of, unmeasured_in
+from surepick.study.status import (
+    failure_warnings,
+    promise_of,
+    status_of,
+    unmeasured_in,
+    wins_of,
+)
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.look import Traffic
 from surepick.study.traffic.results import Split
@@ -434,9 +440,8 @@ class Study(StudyCore):
         found = status_of(self.storage, self._record, run, at, checks)
         failed = failure_warnings(self.storage, self._record.id, run)
         against = " and ".join([*failed, *checks.broken])
-        found["promise"] = promise_of(
-            run, against, self._concluded(run, checks) if run.stopped else None
-        )
+        answer = self._concluded(run, checks) if run.stopped else None
+        found["promise"], found["wins"] = promise_of(run, against, answer), wins_of(run, answer)
         return found | {"traffic": self.traffic.status() if self._sends_traffic else None}
 
     def rewards(self) -> Rewards:

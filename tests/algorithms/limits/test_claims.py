@@ -267,22 +267,6 @@ def test_a_tie_does_not_keep_the_others_waiting():
 
 
 # -- runs ------------------------------------------------------------------------------------
-@pytest.mark.parametrize("claims", ["all", "fdr"])
-def test_a_run_goes_on_where_it_was_saved(claims):
-    site = Site([0.4, 0.6, 0.8], cost=[0.2, 0.4, 0.7])
-    algorithm = sp.algorithms.PooledPeleg(0.05, keep=["cost <= 0.5"], baseline=0, claims=claims)
-    run, again = algorithm.start(site.problem(), 7), None
-    while not run.stopped:
-        batch = run.ask()
-        told = site(batch.arms)
-        if again is not None:
-            assert again.ask().arms.tolist() == batch.arms.tolist()
-            again.tell(again.ask(), told)
-        run.tell(batch, told)
-        again = sp.Run.from_json(run.to_json())
-    assert again.answer.to_dict() == run.answer.to_dict()
-
-
 def test_a_standing_says_who_is_better_and_who_is_out():
     site = Site([0.4, 0.7, 0.2], cost=[0.3, 0.3, 0.2])
     run = sp.algorithms.PooledPeleg(0.05, keep=["cost <= 0.5"], baseline=0).start(site.problem(), 7)

@@ -318,8 +318,9 @@ def started(**more):
     return sp.algorithms.PooledPeleg(0.05, keep=["cost <= 0.5"], **more).start(problem, 7)
 
 
-def test_a_run_goes_on_where_it_was_saved():
-    site, run = Site([0.4, 0.6, 0.8], cost=[0.2, 0.4, 0.7]), started()
+@pytest.mark.parametrize("asked", [{}, {"baseline": 0}, {"baseline": 0, "claims": "fdr"}])
+def test_a_run_goes_on_where_it_was_saved(asked):
+    site, run = Site([0.4, 0.6, 0.8], cost=[0.2, 0.4, 0.7]), started(**asked)
     again = None
     while not run.stopped:
         batch = run.ask()

@@ -95,6 +95,24 @@ def test_rows_say_what_the_service_says(page, numbers):
     assert {"out", "retired", "in", "leads"} <= set(states)
 
 
+def test_where_the_best_usually_wins_a_column_says_how_often(page, client):
+    study = client.create_study("speed", sp.Problem.unstructured(["a", "b", "c"], noise="any"))
+    page.goto("/#/studies/speed")
+    told = 0
+    while not study.finished:
+        pulls = study.ask(6, "ann")
+        study.tell_many([(p.id, 2.0 * p.arm + (told + i) % 7) for i, p in enumerate(pulls)])
+        told += len(pulls)
+    wins = study.answer.wins
+    table = page.get_by_role("table", name="Options")
+    expect(table.get_by_role("columnheader", name="The leader wins")).to_be_visible()
+    for label in "abc":
+        line = table.locator(".grid-row").filter(has=page.locator(".name", has_text=label))
+        due = f"{100 * wins[label]:.0f} %" if label in wins else "leads"
+        expect(line.locator(".behind .said")).to_have_text(due)
+    assert sorted(wins) == ["a", "b"]
+
+
 @pytest.mark.validation
 def test_rows_come_in_the_order_of_the_evidence(page, numbers):
     """The leader, those still in with the least evidence against them, then the others."""

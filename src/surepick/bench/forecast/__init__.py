@@ -1,12 +1,12 @@
 """How many measurements will it take? The question, drawn truths, and their simulation."""
 
 from surepick.bench.forecast.fixed import AB_TEST, LARGEST, fixed_sample
-from surepick.bench.forecast.question import (
+from surepick.bench.forecast.lead import (
     ALGORITHMS,
     ASKED,
     HALF_DELTA,
     HALF_GAP,
-    Question,
+    LeadToFind,
     study_noise,
 )
 from surepick.bench.forecast.run import LOWER_BOUND, Forecast, forecast
@@ -21,7 +21,7 @@ __all__ = [
     "LARGEST",
     "LOWER_BOUND",
     "Forecast",
-    "Question",
+    "LeadToFind",
     "Room",
     "draw",
     "draw_within",

@@ -23,7 +23,7 @@ import numpy as np
 from surepick.arrays.types import FloatArray
 from surepick.bench.compare.run import warm_up
 from surepick.bench.forecast.fixed import AB_TEST, LARGEST
-from surepick.bench.forecast.question import ASKED, Question
+from surepick.bench.forecast.lead import ASKED, LeadToFind
 from surepick.design import complexity
 from surepick.engines import engine
 from surepick.errors import InvalidInputError, SurepickError
@@ -37,7 +37,7 @@ LOWER_BOUND = "lower bound"
 
 @dataclass(frozen=True)
 class _Task:
-    question: Question
+    question: LeadToFind
     contender: int
     scenario: str
     trial: int
@@ -77,7 +77,7 @@ def _simulate(task: _Task) -> tuple[dict[str, Any], float]:
 class _Budget:
     """Hands out runs as long as their algorithm has time left."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: LeadToFind) -> None:
         self.question = question
         self.left = {one.text: question.seconds for one in question.simulated}
         self.skipped = dict.fromkeys(self.left, 0)
@@ -101,7 +101,7 @@ class _Budget:
 class Forecast:
     """What the simulations answer."""
 
-    question: Question
+    question: LeadToFind
     runs: Table  #: method, scenario, trial; pulls, correct, failed (why), gave_up
     summary: Table  #: a row per method and scenario
     notes: tuple[str, ...]
@@ -126,7 +126,7 @@ class Forecast:
 
 
 def forecast(
-    question: Question, jobs: int = 1, progress: Callable[[int], None] | None = None
+    question: LeadToFind, jobs: int = 1, progress: Callable[[int], None] | None = None
 ) -> Forecast:
     """Simulate everything; the result does not depend on ``jobs``, but for what is cut off.
 
@@ -173,7 +173,7 @@ def forecast(
     return Forecast(question, runs, Table.from_rows(summary), notes)
 
 
-def _bounds(question: Question) -> dict[str, float]:
+def _bounds(question: LeadToFind) -> dict[str, float]:
     """Mean over the drawn truths of the pulls that no method can average fewer than.
 
     That is for Gaussian noise, which a method for unknown scales must cope with too. For yes/no and
@@ -197,7 +197,7 @@ def _bounds(question: Question) -> dict[str, float]:
     }
 
 
-def _simulated(question: Question, runs: Table, method: str, scenario: str) -> dict[str, Any]:
+def _simulated(question: LeadToFind, runs: Table, method: str, scenario: str) -> dict[str, Any]:
     from scipy.special import stdtrit
 
     here = (runs["method"] == method) & (runs["scenario"] == scenario)
@@ -225,19 +225,19 @@ def _simulated(question: Question, runs: Table, method: str, scenario: str) -> d
 
 
 def _exact(
-    question: Question, method: str, scenario: str, kind: str, pulls: float
+    question: LeadToFind, method: str, scenario: str, kind: str, pulls: float
 ) -> dict[str, Any]:
     same = dict.fromkeys(("mean", "low", "high", "q10", "q50", "q90"), pulls)
     none = dict.fromkeys(("trials", "wrong", "gave_up", "skipped", "failed"), 0)
     return _row(question, method, scenario, kind) | same | none
 
 
-def _row(question: Question, method: str, scenario: str, kind: str) -> dict[str, Any]:
+def _row(question: LeadToFind, method: str, scenario: str, kind: str) -> dict[str, Any]:
     gap, delta = question.scenarios[scenario]
     return {"method": method, "scenario": scenario, "gap": gap, "delta": delta, "kind": kind}
 
 
-def _notes(question: Question, runs: Table, budget: _Budget) -> tuple[str, ...]:
+def _notes(question: LeadToFind, runs: Table, budget: _Budget) -> tuple[str, ...]:
     notes = [f"{name} is not simulated: {why}" for name, why in question.left_out.items()]
     problem = question.problem
     if not problem.misfit and problem.rank < problem.n_arms and not problem.transductive:

@@ -445,6 +445,16 @@ class _Epoch:
         self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
 
 
+class _Stakes(NamedTuple):
+    """What purses bet on in a block, fixed by what was known before it; shares are logs."""
+
+    first: int  #: who seemed to be the best of those that keep the limits, a rival of all others
+    second: int  #: who came next, the rival of the first; −1 where there is nobody
+    on_limits: np.ndarray  #: of each option's purse, on "it breaks a limit", (K,)
+    on_rival: np.ndarray  #: the rest, on its rival, (K,)
+    of_limits: np.ndarray  #: of each limit in the first of these, (L, K)
+
+
 class _Paid(NamedTuple):
     """What a block paid, as logs; nothing for options that have not come."""
 
@@ -525,15 +535,13 @@ class _Book(Record):
             fine = not record["rivals"] and not record["dropped"]
             check.demand(fine, f"{where} has no past to bet by")
         else:
-            first, second = self._rivals(record["rivals"], where)
-            purses = self._purses(first, second)
+            stakes = self._stakes(*self._rivals(record["rivals"], where))
             self.open(blocks, where)
-            self._pay(first, second, *purses)
+            self._pay(stakes)
             self._decide(record["dropped"], where)
         self.add(blocks)
 
-    def _purses(self, first: int, second: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Log shares of purses on broken limits, on rivals, and of limits in the former."""
+    def _stakes(self, first: int, second: int) -> _Stakes:
         inside, view = 0.5 * self.margins().surely, self.reward.look()[1]
         rivals = np.full(self.K, first)
         rivals[first] = second
@@ -542,7 +550,8 @@ class _Book(Record):
         least = inside.min(axis=0)
         odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
         of_limits = -inside - np.logaddexp.reduce(-inside, axis=0)
-        return -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds), of_limits
+        on_limits, on_rival = -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)
+        return _Stakes(first, second, on_limits, on_rival, of_limits)
 
     def _rivals(self, recorded: Any, where: str) -> tuple[int, int]:
         """Who seemed to be the best of those that keep the limits, and who came next."""
@@ -566,14 +575,7 @@ class _Book(Record):
             )
         return named[0], named[1] if len(named) > 1 else -1
 
-    def _pay(
-        self,
-        first: int,
-        second: int,
-        on_limits: np.ndarray,
-        on_rival: np.ndarray,
-        of_limits: np.ndarray,
-    ) -> None:
+    def _pay(self, stakes: _Stakes) -> None:
         everyone = np.arange(self.K)
         came = np.arange(self.K) < max(np.flatnonzero(self.there)) + 1
         both, each = (came[:, None] & came)[..., None], came[None, :, None]
@@ -584,20 +586,11 @@ class _Book(Record):
         keeps, breaks, within = (np.where(each, own, 0.0) for own in self.limits_paid())
         paid = _Paid(ahead, close, (keeps, breaks, within))
         for epoch in self.epochs:
-            self._pay_one(epoch, paid, first, second, on_limits, on_rival, of_limits)
+            self._pay_one(epoch, paid, stakes)
             epoch.most = np.maximum(epoch.most, epoch.begun + self._against(epoch))
             epoch.most_nobody = max(epoch.most_nobody, epoch.nobody + self._nobody(epoch))
 
-    def _pay_one(
-        self,
-        epoch: _Epoch,
-        paid: _Paid,
-        first: int,
-        second: int,
-        on_limits: np.ndarray,
-        on_rival: np.ndarray,
-        of_limits: np.ndarray,
-    ) -> None:
+    def _pay_one(self, epoch: _Epoch, paid: _Paid, stakes: _Stakes) -> None:
         held = epoch.keeps, epoch.breaks, epoch.ahead
         keeps, breaks, ahead = (log_sum(own) for own in held)
         for own, more in zip((epoch.keeps, epoch.breaks, epoch.within), paid.limits):
@@ -607,16 +600,16 @@ class _Book(Record):
             epoch.close += paid.close
         more_keeps, more_breaks = log_sum(epoch.keeps) - keeps, log_sum(epoch.breaks) - breaks
         more_ahead = log_sum(epoch.ahead) - ahead
-        broken = np.logaddexp.reduce(of_limits + more_breaks, axis=0)
+        broken = np.logaddexp.reduce(stakes.of_limits + more_breaks, axis=0)
         for x in np.flatnonzero(self.there).tolist():
-            r = second if x == first else first
+            r = stakes.second if x == stakes.first else stakes.first
             if r < 0:
                 epoch.alone[x] += broken[x]
                 continue
-            own, rest = on_limits[x] + broken[x], on_rival[x]
+            own, rest = stakes.on_limits[x] + broken[x], stakes.on_rival[x]
             epoch.led_keeps[:, x, r] += np.logaddexp(own, rest + more_keeps[:, r])
             epoch.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
-        epoch.led_somebody[:, first] += more_keeps[:, first]
+        epoch.led_somebody[:, stakes.first] += more_keeps[:, stakes.first]
 
     def _against(self, epoch: _Epoch) -> np.ndarray:
         with np.errstate(divide="ignore"):

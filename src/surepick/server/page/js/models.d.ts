@@ -253,6 +253,7 @@ declare namespace Api {
     behind: number[] | null;
     standard_error: number[] | null;
     evidence: number[] | null;
+    wins: (number | null)[] | null;
     pulls: number[];
     failures: number[];
     unmeasured: (Record<string, any>)[];

@@ -84,7 +84,7 @@ export function numbersFields() {
       h(
         "span",
         { class: "hint" },
-        "A measurement may give more than one number, such as accuracy and latency. The study then finds the best of those that keep all limits, and shows that it does. A limit is a number (50, 0.2%), with a tolerance (50 ± 2), or a margin to an option (control + 2). Of anything, only percentiles can be limited.",
+        "A measurement may give more than one number, such as accuracy and latency. The study then finds the best of those that keep all limits, and shows that it does; or, with an option under “Compare with” (More settings), all that are better than that one and keep them. A limit is a number (50, 0.2%), with a tolerance (50 ± 2), or a margin to an option (control + 2). Of anything, only percentiles can be limited.",
       ),
     ),
     /** What was said: nothing where there are no further numbers. */

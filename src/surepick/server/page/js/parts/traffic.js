@@ -41,7 +41,8 @@ export function trafficChoice(changed) {
     field(
       "Guardrails",
       guardrails,
-      "One per line, such as refunds <= control + 0.2%: the best version that keeps them is found. Reports " +
+      "One per line, such as refunds <= control + 0.2%: the best version that keeps them is found; or, with a " +
+        "version under “Compare with” (More settings), all that are better than that one and keep them. Reports " +
         "then have a column refunds, with the number of visits that led to one. A limit that is a number " +
         "(refunds <= 1%) is not protected against changes of the whole site; a margin to an option is.",
     ),

@@ -11,12 +11,16 @@ const CLASSES = new Map([
 ]);
 const ABOUT =
   "Of each number the mean, and between which ends it lies at all times. Of a percentile it is the share of measurements on the right side of the limit.";
+const SHARE = /^p\S+ of /;
+const ANEW =
+  "When an option is added, the ends begin anew, and are far apart for a while; who was shown to keep or break a limit stays so.";
 
 /** @returns {Card} */
 export function keptCard() {
   const heads = h("tr", {});
   const rows = h("tbody", {});
   const front = h("p", { class: "explain" });
+  const about = h("p", {});
   const pick = h("select", { class: "input", "aria-label": "Limit of the picture", onchange: () => draw() });
   const chart = limitChart();
   /** @type {import("./model.js").Model | null} */
@@ -26,7 +30,7 @@ export function keptCard() {
   const element = h(
     "section",
     { class: "card wide kept", "aria-label": "Who keeps the limits", hidden: true },
-    h("div", { class: "card-head" }, h("h2", {}, "Who keeps the limits"), h("p", {}, ABOUT)),
+    h("div", { class: "card-head" }, h("h2", {}, "Who keeps the limits"), about),
     h(
       "div",
       { class: "kept-parts" },
@@ -50,6 +54,7 @@ export function keptCard() {
       const { limits = [], columns } = next.status.standing;
       element.hidden = limits.length === 0;
       if (!limits.length) return;
+      write(about, next.status.options_change ? `${ABOUT} ${ANEW}` : ABOUT);
       if (known.join("\n") !== limits.join("\n")) {
         known = limits;
         put(pick, limits.map((/** @type {string} */ one) => h("option", { value: one }, one)));
@@ -88,12 +93,17 @@ export function keptCard() {
 function cell(columns, limit, i) {
   const [mean, low, high] = ["mean", "low", "high"].map((name) => columns[`${limit}: ${name}`]?.[i] ?? null);
   const verdict = columns[limit]?.[i] ?? "not clear yet";
-  const ends = `${low === null ? "…" : short(low, 3)} to ${high === null ? "…" : short(high, 3)}`;
+  // Of a percentile it is a share of measurements, which is told in per cent.
+  const times = SHARE.test(limit) ? 100 : 1;
+  const unit = times === 1 ? "" : " %";
+  /** @param {number | null} x */
+  const said = (x) => (x === null ? "…" : short(times * x, 3));
+  const ends = `${said(low)} to ${said(high)}${unit}`;
   return h(
     "td",
     {},
     h("span", { class: CLASSES.get(verdict) ?? "badge" }, verdict),
     " ",
-    h("span", { class: "number" }, mean === null ? "" : `${short(mean, 3)} (${ends})`),
+    h("span", { class: "number" }, mean === null ? "" : `${said(mean)}${unit} (${ends})`),
   );
 }

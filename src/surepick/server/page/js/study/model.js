@@ -126,6 +126,15 @@ export class Model {
     return this.status.behind?.[i] ?? null;
   }
 
+  /**
+   * The share of direct comparisons that it lost to the leader; null where that is not what decides.
+   *
+   * @param {number} i
+   */
+  lost(i) {
+    return this.status.wins?.[i] ?? null;
+  }
+
   /** @param {number} i */
   error(i) {
     return this.status.standard_error?.[i] ?? null;

@@ -57,7 +57,7 @@ export function optionsCard() {
     {
       key: "behind",
       title: "Behind the leader",
-      value: (i) => model.behind(i) ?? 0,
+      value: (i) => model.behind(i) ?? model.lost(i) ?? 0,
       first: "ascending",
       make: behindCell,
     },
@@ -96,7 +96,7 @@ export function optionsCard() {
   function standing(i) {
     if (model.compared) return (model.stillIn[i] ? 0 : 2) - (model.sign * (model.lift(i)[0] ?? 0)) / (1e3 * model.span);
     if (model.isLeader(i)) return -2;
-    const behind = model.behind(i) ?? 0;
+    const behind = model.behind(i) ?? model.lost(i) ?? 0;
     const tie = behind / (model.span + behind) / 1000;
     if (model.isNamed(i)) return -1 + tie;
     return (model.stillIn[i] ? (model.evidence(i) ?? 0) : 2) + tie;
@@ -139,8 +139,8 @@ export function optionsCard() {
         const placed = behind !== null && error !== null && !model.isLeader(i) && !model.compared;
         whisker.hidden = !placed;
         if (model.compared) write(said, overBaseline(i));
-        else if (behind === null) write(said, "–");
-        else if (model.isLeader(i)) write(said, "leads");
+        else if (model.isLeader(i) && (behind !== null || model.status.wins)) write(said, "leads");
+        else if (behind === null) write(said, lost(i));
         else write(said, formatBehind(behind) + (out ? "" : ` ± ${formatBehind(error)}`));
         if (!placed) return;
         dot.style.left = at(behind);
@@ -149,6 +149,12 @@ export function optionsCard() {
         span.style.right = `${100 - parseFloat(at(behind + 2 * error))}%`;
       },
     };
+  }
+
+  /** @param {number} i */
+  function lost(i) {
+    const share = model.lost(i);
+    return share === null ? "–" : `${Math.round(100 * share)} %`;
   }
 
   /** @param {number} i */
@@ -311,7 +317,10 @@ export function optionsCard() {
       // little is known; the morning look has the plain rates.
       table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
       const against = model.minimise ? "Against the baseline" : "Over the baseline";
-      table.rename("behind", `${model.compared ? against : "Behind the leader"}${rate ? ", points" : ""}`);
+      const lead = model.status.wins
+        ? "The leader wins"
+        : `${model.compared ? against : "Behind the leader"}${rate ? ", points" : ""}`;
+      table.rename("behind", lead);
       columns[1].first = model.minimise ? "ascending" : "descending"; // the best first
       table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
       write(about, model.compared ? ABOUT_COMPARED : model.ranks ? ABOUT : ABOUT_OTHERS);

@@ -65,7 +65,7 @@ def study_noise(
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class LeadToFind:
     """How many measurements will it take to find a lead of this size?
 
     Parameters
