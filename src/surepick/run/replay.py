@@ -105,9 +105,7 @@ def _replayed(
     run.state.as_recorded(body["evidence"])
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
-        raise NotPossible(
-            "it was made by another release, which asked for pulls by another rule"
-        )
+        raise NotPossible("it was made by another release, which asked for pulls by another rule")
     if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])

@@ -317,10 +317,8 @@ export function optionsCard() {
       // little is known; the morning look has the plain rates.
       table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
       const against = model.minimise ? "Against the baseline" : "Over the baseline";
-      const lead = model.status.wins
-        ? "The leader wins"
-        : `${model.compared ? against : "Behind the leader"}${rate ? ", points" : ""}`;
-      table.rename("behind", lead);
+      const lead = model.status.wins ? "The leader wins" : "Behind the leader";
+      table.rename("behind", `${model.compared ? against : lead}${rate ? ", points" : ""}`);
       columns[1].first = model.minimise ? "ascending" : "descending"; // the best first
       table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
       write(about, model.compared ? ABOUT_COMPARED : model.ranks ? ABOUT : ABOUT_OTHERS);
