@@ -207,6 +207,17 @@ def test_rates_that_levels_seem_to_explain_keep_nobody_for_ever():
     assert run.answer.guarantee.kind != "none"
 
 
+def test_means_near_a_bound_keep_nobody_for_ever():
+    """The same between bounds: less its level, a mean seemed to lie beyond the nearer one."""
+    run = PooledPeleg(0.05).start(sp.Problem.unstructured(2, noise=(0.0, 1.0)), seed=45)
+    rng, means = np.random.default_rng(45), np.array([0.01, 0.005])
+    while not run.stopped and run.samples < 40_000:
+        batch = run.ask()
+        own = means[batch.arms]
+        run.tell(batch, rng.beta(3.0 * own, 3.0 * (1.0 - own)))
+    assert run.answer.guarantee.kind != "none"
+
+
 @pytest.mark.parametrize("rule", [2, 3])
 def test_stakes_on_rates_stay_by_the_rule_that_a_run_began_with(rule):
     run, certificate = clicks(np.array([0.3, *[0.15] * 11]), rule, 1)

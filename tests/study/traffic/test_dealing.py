@@ -12,6 +12,7 @@ from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.run.report import tell_report
+from surepick.run.sharing import Sharing
 from surepick.statistics.dealing import dealt, guiding
 from surepick.storage.memory import MemoryStorage
 from surepick.study.chain import _creation
@@ -202,6 +203,18 @@ def test_bets_on_the_rest_pay_nothing_on_average_where_options_are_alike():
         paid += np.exp(run.state.question.against()).tolist()
     assert np.mean(paid) < 1.0 + 4.0 * np.std(paid) / np.sqrt(len(paid) / 3)
     assert np.mean(paid) > 0.7  # half of it is not even staked
+
+
+def test_rates_that_a_first_tenth_has_too_low_keep_nobody_for_ever():
+    """By rule 2 of the guide this study went on: less its level, a rate seemed to be below 0."""
+    rates, problem = np.array([0.03, 0.024]), sp.Problem.unstructured(2, noise="yes-no")
+    run, shares = sp.algorithms.PooledPeleg(0.05).start(problem), None
+    while not run.stopped and run.samples < 60_000:
+        shares = Sharing().shares(run, shares)
+        counts = np.round(2400 * shares).astype(np.int64)
+        told = ToldPulls(Pulls.from_counts(counts), np.round(counts * rates))
+        tell_report(run, told, deal="63")  # of 120 each, none and one guide
+    assert run.answer.guarantee.kind == "pac"
 
 
 def test_versions_may_come_and_go_before_the_first_report():

@@ -26,10 +26,10 @@ _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
 #: the rule by which the guide goes, designs where options are compared directly, and stakes. 1, up
 #: to release 0.2: all arms deviate alike, blocks are as large as features need, and explore by
 #: them; and where features are trusted, any spread of the means counts as a residual. 1 and 2: the
-#: prior of stakes on bounded rewards goes by how much single ones vary, and rates are predicted
-#: without levels of blocks; 3: with these, and that prior goes by how far means of many options lie
-#: from the nearer bound. Other kinds of rewards have no rule 3, nor have reports of many visitors
-#: and features that are trusted
+#: prior of stakes on bounded rewards goes by how much single ones vary, and their means are
+#: predicted without levels of blocks; 3: with these, and that prior goes by how far means of many
+#: options lie from the nearer bound (where reports of many visitors are dealt it does not). Other
+#: kinds of rewards have no rule 3, nor have visitors by segment and features that are trusted
 GUIDE = 3
 _AS_MANY = 2.0  # arms that a first guess of the deviations counts for
 

@@ -155,11 +155,11 @@ class Totals:
             np.add.at(self.cells[1], at, np.round(yes) if several else yes)
 
     def as_they_came(self, one: float) -> Totals:
-        """The same without levels taken out of the sums, where that is kept; without spreads."""
+        """The same without levels taken out of the sums, where that is kept."""
         if self.cells is None:
             return self
-        plain = Totals(len(self.counts), False)
-        plain.load(self.counts, one * self.cells[1].sum(axis=1), plain.spreads)
+        plain = Totals(len(self.counts))
+        plain.load(self.counts, one * self.cells[1].sum(axis=1), self.spreads)
         return plain
 
     def plus(self, rows: Rows) -> Totals:

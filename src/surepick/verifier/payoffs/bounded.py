@@ -14,14 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.verifier.blocks import Block
+from surepick.verifier.dealing import is_dealt
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
 from surepick.verifier.views import ByFeatures, one_more
 
-#: the rule of the guide by which stakes expect leads as large as means are far from their bound
+#: the rule of the guide by which means are predicted by what came, and stakes on many options
+#: expect leads as large as means are far from their bound
 BY_REACH = 3
-_MANY = 12  # options that it takes for that
+_MANY = 12  # options that it takes for that; reports that are dealt have stakes of their own
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
 _OTHERS = 10.0  # pulls that the variance of all arms counts for in that of one
@@ -43,6 +45,14 @@ class Bounded(Payoff):
     guides = (2, BY_REACH)
     yes_no = False  # whether the mean says all about how rewards vary
 
+    def __init__(self, guide: Guide, precisions: list[float]) -> None:
+        super().__init__(guide, precisions)
+        self._plain: Block | None = None  # all that came, no level taken out
+
+    def remember(self, block: Block) -> None:
+        told = block.by_arm()
+        self._plain = told if self._plain is None else self._plain.plus(told)
+
     @property
     def _ends(self) -> tuple[float, float]:
         kind, check = self.check.kind, self.check
@@ -51,7 +61,13 @@ class Bounded(Payoff):
 
     # -- predictions -----------------------------------------------------------------------
     def look(self, past: Block) -> Outlook:
-        """Means by least squares with equal weights, then by those of the variances they imply."""
+        """Means by least squares with equal weights, then by those of the variances they imply.
+
+        Newer rules predict means by what came, levels and all.
+        """
+        by_reach = self.check.body["evidence"].get("guide") == BY_REACH
+        if by_reach and self._plain is not None:
+            past = past._replace(sums=self._plain.sums)
         low, high = self._ends
         spread = None if self.yes_no else self.variance(past)
 
@@ -72,8 +88,7 @@ class Bounded(Payoff):
             reach = np.minimum(means(arms) - low, high - means(arms))
             return np.minimum(each(arms), reach * reach)
 
-        by_reach = self.check.body["evidence"].get("guide") == BY_REACH
-        many = len(np.unique(past.arms[past.counts > 0])) >= _MANY
+        many = len(np.unique(past.arms[past.counts > 0])) >= _MANY and not is_dealt(self.check)
         return Outlook(1.0, each, means, leads if by_reach and many else None)
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
@@ -183,19 +198,6 @@ class YesNo(Bounded):
     """Rewards 0 or 1: sums say all about them."""
 
     yes_no = True
-
-    def __init__(self, guide: Guide, precisions: list[float]) -> None:
-        super().__init__(guide, precisions)
-        self._plain: Block | None = None  # all that came, no level taken out
-
-    def remember(self, block: Block) -> None:
-        told = block.by_arm()
-        self._plain = told if self._plain is None else self._plain.plus(told)
-
-    def look(self, past: Block) -> Outlook:
-        """Newer rules predict rates by what came, levels and all."""
-        by_reach = self.check.body["evidence"].get("guide") == BY_REACH
-        return super().look(self._plain if by_reach and self._plain is not None else past)
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         found = super().log_paid(pairs, news)

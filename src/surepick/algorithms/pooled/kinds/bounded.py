@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from surepick.statistics.bounded import array_log_capped_payoff
 
 _SUCCESSES = 10.0  # that the overall mean counts for in the predicted mean of one arm
 _AS_MANY = 10.0  # pulls that the variance of all arms together counts for in that of one
-_MANY = 12  # options among which some are near the best
 _LEAST_VARIANCE = 1e-9  # of the squared range: nothing divides by zero
 
 
@@ -91,6 +91,7 @@ class BoundedRewards(Reading):
     on_items = PairedItems
     sums = BoundedSums
     yes_no: ClassVar[bool] = False  #: whether the mean says all about how rewards vary
+    many: ClassVar[float] = 12  #: options among which some are near the best
 
     def __init__(
         self, problem: Problem, guide: Guide, precisions: tuple[float, ...] = PRECISIONS
@@ -103,8 +104,18 @@ class BoundedRewards(Reading):
         self.payoff = BoundedPayoff(precisions, *rule)
         self.direct_payoff = DirectBoundedPayoff(precisions, *rule)
 
+    @property
+    def cells(self) -> int:
+        return int(self._third_rule)  # all rewards of an arm are one segment
+
     def scales(self, totals: Totals) -> Scales:
-        """Predictions by least squares, first with equal weights, then by their own variances."""
+        """Predictions by least squares, first with equal weights, then by their own variances.
+
+        They are by what came: how much rewards vary depends on the level as well. Without levels a
+        mean may seem to lie near a bound or beyond it, and with it how much rewards vary; what came
+        next would then be taken for another level, and the mean would stay there.
+        """
+        totals = totals.as_they_came(self.problem.seen(1.0)) if self._third_rule else totals
         overall = None if self.yes_no else self.variance(totals)
         plain = self._predicted(totals, Scales())
         first = self._variances(totals, plain, overall)
@@ -120,7 +131,7 @@ class BoundedRewards(Reading):
         variance is about its mean, a lead at most that, squared. Of few options the best is often
         far ahead, even so; of many, some are near it.
         """
-        if not self._third_rule or np.count_nonzero(totals.counts) < _MANY:
+        if not self._third_rule or np.count_nonzero(totals.counts) < self.many:
             return None
         return np.minimum(variances, np.minimum(means - self._low, self._high - means) ** 2)
 
@@ -191,19 +202,6 @@ class YesNoRewards(BoundedRewards):
     demands_spread = False
     yes_no = True
 
-    @property
-    def cells(self) -> int:
-        return int(self._third_rule)  # all visitors are one segment
-
-    def scales(self, totals: Totals) -> Scales:
-        """Rates are predicted by what came: how much answers vary depends on the level as well.
-
-        Without levels a rate may seem to be near 0, and with it how much answers vary; what
-        came next would then be taken for another level, and the rate would stay there.
-        """
-        plain = totals.as_they_came(self.problem.seen(1.0)) if self._third_rule else totals
-        return super().scales(plain)
-
     def of_reports(self) -> Reading | None:
         return RatesOfReports(self.problem, self.guide)
 
@@ -211,7 +209,7 @@ class YesNoRewards(BoundedRewards):
 class RatesOfReports(YesNoRewards):
     """Yes or no of many visitors at a time, with stakes for reports."""
 
-    latest_guide = 2
+    many = math.inf  # stakes of reports expect small leads as it is
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide, OF_REPORTS)

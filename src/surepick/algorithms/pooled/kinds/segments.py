@@ -34,6 +34,7 @@ class RatesBySegment(RatesOfReports):
 
     on_items = None
     reports_only = True
+    latest_guide = 2  # rates of segments have always been predicted as they came
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide)
