@@ -18,7 +18,8 @@ Instances are drawn by the recipes of the authors' programs, with other random n
 Rewards are N(0, 1); every rule has the same instance, and its own draws.
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.rivals --trials 100 --tied 1000
-or a part of it: --only "tied | two"
+or a part of it: --only tied "log t)/δ)" --without LazyTS are the parts whose names contain both and
+not the last. With --again they are measured anew: --only pooled-peleg --again after changes of it.
 """
 
 from __future__ import annotations
@@ -434,12 +435,20 @@ def _threshold(kind: str) -> str:
 def main() -> None:
     parser = options("Rivals at their best", trials=100)
     parser.add_argument("--tied", type=int, default=1000, help="trials of ties")
-    parser.add_argument("--only", default="", help="parts whose names contain this")
+    parser.add_argument("--only", nargs="*", default=[], help="parts whose names have all of these")
+    parser.add_argument("--without", nargs="*", default=[], help="and none of these")
+    parser.add_argument("--again", action="store_true", help="measure these parts anew")
     given = parser.parse_args()
     settings = {"seed": given.seed, "most": [MOST, MOST_TIED]}
     record = Record("rivals", settings, given)
+
+    def asked(key: str) -> bool:
+        return all(w in key for w in given.only) and not any(w in key for w in given.without)
+
     every = tasks(given.trials, given.tied, given.seed)
-    record.fill({key: task for key, task in every.items() if given.only in key}, measure)
+    if given.again:
+        record.parts = {key: part for key, part in record.parts.items() if not asked(key)}
+    record.fill({key: task for key, task in every.items() if asked(key)}, measure)
     record.write(report(record.parts))
 
 
