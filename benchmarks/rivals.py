@@ -18,7 +18,8 @@ Instances are drawn by the recipes of the authors' programs, with other random n
 Rewards are N(0, 1); every rule has the same instance, and its own draws.
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.rivals --trials 100 --tied 1000
-or a part of it: --only "tied | two"
+or a part of it: --only tied "log t)/δ)" --without LazyTS are the parts whose names contain both and
+not the last. With --again they are measured anew: --only pooled-peleg --again after changes of it.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ MOST, MOST_TIED = 1_000_000, 2_000  # pulls of a trial
 CHUNK, CHUNK_TIED = 5, 50  # trials of a part
 TIED_DELTA = 0.1
 CONFIDENCE = 0.999
+DELTAS = (0.1, 1e-3, 1e-6, 1e-9)  # on the three blocks
 
 
 # -- instances -------------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ def linear(threshold: str, forms: tuple[str, ...] = tuple(ELIMINATIONS)) -> dict
     }
 
 
-FEW = ("", ", eliminates to stop")
+FEW = ("", ", eliminates to stop", ", eliminates to stop and to sample")
 UNRELATED = {
     "lucb": named("lucb"),
     "uniform": named("uniform"),
@@ -204,7 +206,7 @@ def races() -> dict[str, tuple[Instance, float, dict[str, dict[str, Run]]]]:
         FAST: linear("log log t", FEW),
     }
     found = {"basis and crowd": (basis_and_crowd(), 0.01, everybody)}
-    for delta in (0.1, 1e-3, 1e-6, 1e-9):
+    for delta in DELTAS:
         found[f"three blocks, δ = {delta:g}"] = (three_blocks(), delta, few)
     for name, means, zone in (
         ("ten unrelated, one 0.5 better", (0.5, *[0.0] * 9), 0.5),
@@ -327,6 +329,13 @@ def tasks(trials: int, tied: int, seed: int) -> dict[str, Any]:
     return {" | ".join(str(word) for word in task[:-1]): task for _, task in parts}
 
 
+@cache
+def bounds(name: str) -> float:
+    """Pulls that every rule that keeps δ takes in the mean, at least."""
+    instance, delta, _ = races()[name]
+    return sp.design.complexity(instance.problem, instance.theta, tol=1e-3).lower_bound(delta)
+
+
 # -- tables ----------------------------------------------------------------------------------------
 def gathered(parts: dict[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
     cells: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -354,7 +363,7 @@ def race_table(cells: dict[Any, Any], sort: str, name: str, kind: str, group: An
             continue
         pulls = np.array(cell["pulls"])
         n, early = len(pulls), len(pulls) - cell["stopped"]
-        error = pulls.std(ddof=1) / np.sqrt(n)
+        error = _error(pulls)
         tails = [tail(pulls, q) for q in (0.9, 0.99)]
         rows.append(
             [who, f"{n}", f"{pulls.mean():,.0f} ± {error:,.0f}", *tails, f"{pulls.max():,}"]
@@ -368,25 +377,25 @@ def tied_table(cells: dict[Any, Any], kind: str, group: Any) -> str:
     shown = [name for name in ties() if any(("tied", name, kind, who) in cells for who in group)]
     rows = []
     for who in group:
-        row = [who]
+        row, trials = [who], set()
         for name in shown:
             cell = cells.get(("tied", name, kind, who))
             if cell is None:
                 row.append("")
                 continue
             n = len(cell["pulls"])
+            trials.add(n)
             low, _ = clopper_pearson(cell["wrong"], n, CONFIDENCE)
             rate = f"{cell['wrong'] / n:.3f}"
             row.append(f"**{rate}**" if low > TIED_DELTA else rate)
-        if any(row[1:]):
-            rows.append(row)
-    return table(["rule", *shown], rows) if rows else ""
+        if trials:
+            rows.append([*row[:1], f"{min(trials):,}", *row[1:]])
+    return table(["rule", "trials", *shown], rows) if rows else ""
 
 
 def report(parts: dict[str, Any]) -> str:
     cells = gathered(parts)
     minutes = sum(part["seconds"] for part in parts.values()) / 60
-    least = min((len(c["pulls"]) for k, c in cells.items() if k[0] == "tied"), default=0)
     lines = [
         "# Rivals at their best",
         "",
@@ -399,7 +408,7 @@ def report(parts: dict[str, Any]) -> str:
             "",
             f"## Wrong where mistakes are easy, δ = {TIED_DELTA:g}",
             "",
-            f"Share of {least:,} trials or more that rule out the first option within "
+            f"Share of trials (so many or more of each) that rule out the first option within "
             f"{MOST_TIED:,} pulls. Bold: the whole 99.9 % interval lies above δ.",
         ]
         for kind, group in of_ties.items():
@@ -416,10 +425,33 @@ def report(parts: dict[str, Any]) -> str:
             if not any(texts.values()):
                 continue
             lines += ["", f"## {name[0].upper()}{name[1:]}{title}"]
-            lines += ["", f"δ = {delta:g}; given up at {MOST:,} pulls."]
+            bound = f"; who keeps δ takes {bounds(name):,.0f} or more" if sort == "race" else ""
+            lines += ["", f"δ = {delta:g}{bound}; given up at {MOST:,} pulls."]
             for kind, text in texts.items():
                 lines += ["", f"### {_threshold(kind)}", "", text] if text else []
+    sweep = races()[f"three blocks, δ = {DELTAS[0]:g}"][-1]
+    found = {kind: sweep_table(cells, kind, group) for kind, group in sweep.items()}
+    if any(found.values()):
+        least = ", ".join(f"{bounds(f'three blocks, δ = {d:g}'):,.0f}" for d in DELTAS)
+        lines += ["", "## Three blocks, as δ falls", "", f"Mean pulls; lower bounds: {least}."]
+        for kind, text in found.items():
+            lines += ["", f"### {_threshold(kind)}", "", text] if text else []
     return "\n".join(lines)
+
+
+def sweep_table(cells: dict[Any, Any], kind: str, group: Any) -> str:
+    """Mean pulls on the three blocks, as δ falls."""
+    rows = []
+    for who in group:
+        found = [cells.get(("race", f"three blocks, δ = {d:g}", kind, who)) for d in DELTAS]
+        if all(found):
+            pulls = [np.array(cell["pulls"]) for cell in found if cell]
+            rows.append([who, *(f"{n.mean():,.0f} ± {_error(n):,.0f}" for n in pulls)])
+    return table(["rule", *(f"δ = {d:g}" for d in DELTAS)], rows) if rows else ""
+
+
+def _error(pulls: np.ndarray) -> float:
+    return float(pulls.std(ddof=1) / np.sqrt(len(pulls)))
 
 
 def _threshold(kind: str) -> str:
@@ -434,12 +466,20 @@ def _threshold(kind: str) -> str:
 def main() -> None:
     parser = options("Rivals at their best", trials=100)
     parser.add_argument("--tied", type=int, default=1000, help="trials of ties")
-    parser.add_argument("--only", default="", help="parts whose names contain this")
+    parser.add_argument("--only", nargs="*", default=[], help="parts whose names have all of these")
+    parser.add_argument("--without", nargs="*", default=[], help="and none of these")
+    parser.add_argument("--again", action="store_true", help="measure these parts anew")
     given = parser.parse_args()
     settings = {"seed": given.seed, "most": [MOST, MOST_TIED]}
     record = Record("rivals", settings, given)
+
+    def asked(key: str) -> bool:
+        return all(w in key for w in given.only) and not any(w in key for w in given.without)
+
     every = tasks(given.trials, given.tied, given.seed)
-    record.fill({key: task for key, task in every.items() if given.only in key}, measure)
+    if given.again:
+        record.parts = {key: part for key, part in record.parts.items() if not asked(key)}
+    record.fill({key: task for key, task in every.items() if asked(key)}, measure)
     record.write(report(record.parts))
 
 

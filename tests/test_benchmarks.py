@@ -24,7 +24,8 @@ from surepick.simulate.kinds import check_rewards
 
 
 def given(folder, **more):
-    return argparse.Namespace(**({"out": folder, "jobs": 1, "fresh": False} | more))
+    usual = {"out": folder, "jobs": 1, "fresh": False, "check": None}
+    return argparse.Namespace(**(usual | more))
 
 
 # -- records ---------------------------------------------------------------------------------
@@ -50,6 +51,27 @@ def test_a_record_of_other_settings_is_not_mixed_in(tmp_path):
     with pytest.raises(SystemExit, match="--fresh"):
         Record("squares", {"seed": 1}, given(tmp_path))
     assert Record("squares", {"seed": 1}, given(tmp_path, fresh=True)).parts == {}
+
+
+def test_a_record_is_checked_by_measuring_some_of_it_again(tmp_path, capsys):
+    tasks = {f"{n}": n for n in range(10)}
+    Record("squares", {}, given(tmp_path)).fill(tasks, lambda n: {"it": n * n, "seconds": 1})
+    before = (tmp_path / "squares.json").read_text()
+
+    def check(function, parts):
+        asked = []
+        record = Record("squares", {}, given(tmp_path, check=parts))
+        record.fill(tasks, lambda n: asked.append(n) or function(n))
+        record.write("another table")
+        return asked
+
+    assert check(lambda n: {"it": n * n, "seconds": 2}, 3) == [0, 4, 8]
+    assert "3 of 3 parts came out as recorded" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        check(lambda n: {"it": n * n + (n == 5), "seconds": 1}, 10)
+    assert "not as recorded: 5" in capsys.readouterr().out
+    assert (tmp_path / "squares.json").read_text() == before
+    assert not (tmp_path / "squares.md").exists()
 
 
 def test_chunks_cover_all_trials():
