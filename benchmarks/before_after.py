@@ -3,8 +3,9 @@
 What is compared is CPU time, which other work on the machine disturbs least, for as many calls
 each time, however long they take:
 
-- ``pooled_trial``: simulated trials of PooledPeleg on instances of ``benchmarks.pooled_trial``, one
-  here and one there in turn, after forty to warm up; the first forty in all for themselves;
+- ``pooled_trial``: a block of simulated trials of PooledPeleg on instances of
+  ``benchmarks.pooled_trial`` (trials of two sources may have different numbers of blocks), one
+  trial here and one there in turn, after forty to warm up; the first forty in all for themselves;
 - ``study_speed``: an ask and a tell of the study of ``benchmarks.study_speed``, in SQLite in
   memory;
 - ``service_load``: an ask or a tell of the study of ``benchmarks.service_load`` over HTTP, in the
@@ -63,8 +64,8 @@ make, algorithm = sp.simulate.instances, sp.algorithms.get("pooled-peleg", delta
 cases = [make.confounding(5, 0.5), make.confounding(5, 0.1), make.unit_sphere(50, rng=0)]
 for line in sys.stdin:
     case, seed = map(int, line.split())
-    sp.simulate.trials(algorithm, cases[case], n=1, seed=seed)
-    print(1000 * (time.process_time() - started), flush=True)
+    rows = sp.simulate.trials(algorithm, cases[case], n=1, seed=seed)
+    print(1000 * (time.process_time() - started), rows["batches"][0], flush=True)
     started = time.process_time()
 """
 SERVICE = f"""
@@ -105,7 +106,7 @@ def environment(tree: str) -> dict[str, str]:
 
 
 def alternating(before: str) -> dict[str, Any]:
-    """Milliseconds of CPU of trials, by what is simulated and by source."""
+    """Milliseconds of CPU of a block, by what is simulated and by source."""
     crew = {
         name: subprocess.Popen(
             [sys.executable, "-c", TRIAL], env=environment(tree), stdin=-1, stdout=-1, text=True
@@ -113,27 +114,34 @@ def alternating(before: str) -> dict[str, Any]:
         for name, tree in (("before", before), ("after", str(HERE)))
     }
 
-    def trial(name: str, case: int, seed: int) -> float:
+    def trial(name: str, case: int, seed: int) -> tuple[float, int]:
         worker = crew[name]
         assert worker.stdin is not None
         assert worker.stdout is not None
         worker.stdin.write(f"{case} {seed}\n")
         worker.stdin.flush()
-        return float(worker.stdout.readline())
+        spent, blocks = worker.stdout.readline().split()
+        return float(spent), int(blocks)
 
-    first: dict[str, list[float]] = {name: [] for name in crew}
+    first: dict[str, list[tuple[float, int]]] = {name: [] for name in crew}
     for seed in range(WARM):
         for name in crew:
             first[name].append(trial(name, 0, 1000 + seed))
-    found = {f"the first {WARM} trials of a process": {n: [sum(t)] for n, t in first.items()}}
+    found: dict[str, dict[str, list[float]]] = {
+        f"a block in the first {WARM} trials of a process": {
+            name: [sum(spent for spent, _ in own) / sum(blocks for _, blocks in own)]
+            for name, own in first.items()
+        }
+    }
     for case, (what, n) in enumerate(CASES.items()):
         times: dict[str, list[float]] = {name: [] for name in crew}
         for name in crew:
             trial(name, case, 1000)
         for seed in range(n):
             for name in list(crew)[:: 1 if seed % 2 else -1]:
-                times[name].append(trial(name, case, seed))
-        found[what] = times
+                spent, blocks = trial(name, case, seed)
+                times[name].append(spent / blocks)
+        found[f"a block, {what}"] = times
     for worker in crew.values():
         worker.communicate()
     return found
