@@ -104,7 +104,7 @@ def test_a_list_of_names_is_enough(page):
 def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts, to_delete):
     form.get_by_label("Name of the study").fill("settings")
     form.get_by_label("Error probability").fill("0.1")
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     form.get_by_label("How much measurements vary").fill("0.5")
     form.get_by_label("Algorithm").select_option("rage")
     form.get_by_label("Close enough").fill("0.2")
@@ -125,7 +125,7 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
 
 def test_a_number_that_cannot_be_read_is_not_left_out(form):
     form.get_by_label("Name of the study").fill("unread")
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     form.get_by_label("Most measurements").fill("1,000")  # 1 or 1000
     form.get_by_role("button", name="Start the study").click()
     expect(form.get_by_role("alert")).to_contain_text("max_samples")
@@ -161,7 +161,7 @@ KINDS = ("anything", "scatters evenly", "yes or no", "between", "equal", "known"
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_measurement_gives_reaches_the_study(form, client, to_delete, kind):
     form.get_by_label("Name of the study").fill(f"gives {kind}")
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     noise = choose(form, kind)
     waits = kind == "known"
     if waits:
@@ -182,7 +182,7 @@ def test_readings_far_from_all_before_are_measured_again_where_that_is_chosen(
     form, client, to_delete
 ):
     form.get_by_label("Name of the study").fill("measures again")
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     far = form.get_by_label("A reading far from all before")
     expect(far).to_have_value("")
     far.select_option("yes")
@@ -205,7 +205,7 @@ TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
 @pytest.mark.parametrize("trust", TRUST)
 def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete, trust):
     form.get_by_label("Name of the study").fill(f"trust {trust}")
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     question = form.get_by_role("group", name="How much do you trust the features?")
     start = form.get_by_role("button", name="Start the study")
     question.get_by_role("radio", name=re.compile(trust)).check()
@@ -219,7 +219,7 @@ def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete,
 
 
 def test_trust_is_not_asked_for_where_nothing_could_be_done_without(form):
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     question = form.get_by_role("radio", name="Not at all: they only guide")
     expect(question).to_be_enabled()
     form.get_by_label("How much measurements vary").fill("0.5")
@@ -248,7 +248,7 @@ def test_answers_that_make_no_sense_start_nothing(form):
 
 @pytest.mark.validation
 def test_every_algorithm_on_offer_can_be_had(form, client):
-    form.get_by_text("More settings").click()
+    form.get_by_text("More settings", exact=True).click()
     choice = form.get_by_label("Algorithm")
     offered = choice.locator("option:not(:disabled)")
     for kind in KINDS:

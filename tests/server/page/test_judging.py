@@ -235,7 +235,7 @@ def test_the_form_asks_what_pairs_need_and_the_study_says_who_judged(page, clien
     expect(page.get_by_text("Judges see the texts and links")).to_be_visible()
     for gone in ("What does a measurement give?", "What describes an option?", "Which is better?"):
         expect(page.get_by_text(gone)).to_be_hidden()
-    page.get_by_text("More settings").click()
+    page.get_by_text("More settings", exact=True).click()
     expect(page.get_by_label("Algorithm")).to_be_hidden()
     expect(page.get_by_label("Which option is the best?")).to_be_visible()
     expect(page.get_by_label("How many of the best")).to_be_visible()

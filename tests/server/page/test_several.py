@@ -32,7 +32,7 @@ def test_the_two_best_are_the_answer_and_what_was_spent_is_said(page, client):
     expect(page.locator(".tag:visible")).to_have_count(2)
     expect(page.get_by_text("the answer", exact=True)).to_have_count(2)
     page.goto("/#/new")
-    page.get_by_text("More settings").click()
+    page.get_by_text("More settings", exact=True).click()
     expect(page.get_by_label("How many of the best")).to_have_value("1")
     expect(page.get_by_label("Column with costs")).to_be_visible()
 

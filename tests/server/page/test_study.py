@@ -29,7 +29,7 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     page.get_by_label("CSV file").set_input_files(CSV)
     expect(page.get_by_text("effects to learn")).to_be_visible()
     page.get_by_label("Name of the study").fill("watched / 1")
-    page.get_by_text("More settings").click()
+    page.get_by_text("More settings", exact=True).click()
     page.get_by_label("How much measurements vary").fill("0.5")
     page.get_by_role("radio", name=re.compile("linear")).check()  # far fewer measurements
     page.get_by_role("button", name="Start the study").click()

@@ -20,5 +20,5 @@ def test_every_question_about_a_table_is_answered(page, client):
         expect(card).to_contain_text("The certificate holds.")
     expect(page.get_by_role("table", name="Options")).to_contain_text("Over the baseline")
     page.goto("/#/new")
-    page.get_by_text("More settings").click()
+    page.get_by_text("More settings", exact=True).click()
     expect(page.get_by_label("Test questions")).to_be_visible()
