@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.algorithms.pooled.compiled.planner import _first_design
 from surepick.algorithms.pooled.planning import next_block
+from surepick.arrays.compiled import compiling
 from surepick.errors import InvalidInputError
 from surepick.run.sharing import Sharing
 
@@ -52,3 +54,11 @@ def test_an_algorithm_that_cannot_share_out_visitors_says_so():
     assert run.state.traffic() is None
     with pytest.raises(InvalidInputError, match="rage cannot share out visitors"):
         Sharing().shares(run, None)
+
+
+@pytest.mark.parametrize("when", ["always", "never"])
+def test_one_option_alone_has_all_pulls_of_the_first_block(when):
+    """Compiled code divides nothing by nothing either."""
+    with compiling(when):
+        weights = _first_design(sp.Problem.unstructured(1, noise=(0, 1)))
+    assert weights.tolist() == [1.0]

@@ -124,6 +124,8 @@ def _first_design(problem: Problem) -> FloatArray:
         base = coarse(g_optimal(arms, tol=0.1).weights)
     else:
         base = spread(arms, 30)
+    if len(points) == 1:  # which is its own centre: nothing is compared
+        return coarse(base)
     shares = np.full(len(points), 1.0 / len(points))
     weights, _ = block_design(arms, points - points.mean(axis=0), base, shares)
     # A little of the G-optimal design, so that it spans more than the candidates' differences.
