@@ -2,7 +2,8 @@
 
 A record may still be right: most changes decide nothing. It says how often, since the record was
 committed, files changed that its benchmark leads to and that decide something: what is pulled, what
-a pull pays, what is answered. Run those with many changes again before you quote them.
+a pull pays, what is answered. Run those with many changes again before you quote them; with
+``--check 5`` a benchmark says first whether five parts of its record come out as they did.
 
     python -m benchmarks.outdated            # all records, the most outdated first
     python -m benchmarks.outdated --most 3   # exit code 1 if one has more than 3 such changes
