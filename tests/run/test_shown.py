@@ -24,6 +24,9 @@ def _normal(rng, arms):
     return MEANS[arms] + 0.3 * rng.standard_normal(len(arms))
 
 
+MOST = 10_000  # measurements of a run that would not end: all others need fewer
+
+
 class Kind(NamedTuple):
     """Rewards of one kind, and the same turned: larger is better."""
 
@@ -77,7 +80,7 @@ def twins(kind, settings=None, steps=None, past=0, strata=False, **problem):
     """Two runs on the same rewards: smaller is better, and turned, larger is."""
     found = []
     for turned in (False, True):
-        own = dict(settings or {})
+        own = {"max_samples": MOST} | (settings or {})
         if turned and "threshold" in own:
             own["threshold"] = float(kind.turn(own["threshold"]))
         made = problem_of(kind.turned if turned else kind.noise, minimise=not turned, **problem)

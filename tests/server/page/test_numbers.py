@@ -98,8 +98,11 @@ def test_rows_say_what_the_service_says(page, numbers):
 def test_where_the_best_usually_wins_a_column_says_how_often(page, client):
     study = client.create_study("speed", sp.Problem.unstructured(["a", "b", "c"], noise="any"))
     page.goto("/#/studies/speed")
-    told = 0
+    rivals, told = page.get_by_role("region", name="Closest rivals"), 0
     while not study.finished:
+        if study.progress().batch == 2:
+            share = 100 * min(one for one in study.status()["wins"] if one is not None)
+            expect(rivals).to_contain_text(f"the leader wins {share:.0f} %")
         pulls = study.ask(6, "ann")
         study.tell_many([(p.id, 2.0 * p.arm + (told + i) % 7) for i, p in enumerate(pulls)])
         told += len(pulls)

@@ -152,8 +152,8 @@ export class Model {
   /** Those still in but the leaders, hardest to rule out first. */
   rivals() {
     const rest = this.status.survivors.filter((i) => this.compared || !this.isNamed(i));
-    const key = this.status.evidence ?? this.status.behind;
-    return key ? rest.sort((a, b) => key[a] - key[b]) : rest;
+    const key = this.status.evidence ?? this.status.behind ?? this.status.wins;
+    return key ? rest.sort((a, b) => (key[a] ?? 1) - (key[b] ?? 1)) : rest;
   }
 
   /** How far behind the scale of the whiskers reaches: as far as those still in. */

@@ -15,6 +15,8 @@ const ABOUT =
   "The evidence decides: when it reaches 100 %, the option is ruled out, which means it is behind the best. The p-value tests “this option is the best”. The bars behind the dots show two standard errors.";
 const ABOUT_OTHERS =
   "The evidence decides: when it reaches 100 %, the option is ruled out: it is not what is looked for, though it may be better than the answer. The bars behind the dots show two standard errors.";
+const ABOUT_WINS =
+  "The best option is the one that usually wins a direct comparison of two measurements. An option that is ruled out is not it; the p-value tests “this option is the best”.";
 const ABOUT_COMPARED =
   "The evidence decides: when it reaches 100 %, the option is better or worse than the baseline. The intervals hold at any time.";
 
@@ -321,7 +323,7 @@ export function optionsCard() {
       table.rename("behind", `${model.compared ? against : lead}${rate ? ", points" : ""}`);
       columns[1].first = model.minimise ? "ascending" : "descending"; // the best first
       table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
-      write(about, model.compared ? ABOUT_COMPARED : model.ranks ? ABOUT : ABOUT_OTHERS);
+      write(about, model.compared ? ABOUT_COMPARED : !model.ranks ? ABOUT_OTHERS : model.status.wins ? ABOUT_WINS : ABOUT);
       SHOWN.forEach(([, title, compared], k) => write(titles[k], model.compared ? compared : title));
       table.rename("pulls", model.status.traffic ? "Visits" : "Measured");
       table.table.classList.toggle("of-visits", model.status.traffic !== null);

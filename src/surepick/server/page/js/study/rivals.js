@@ -45,7 +45,7 @@ export function rivalsCard() {
       const rivals = model.rivals();
       write(title, model.compared ? "Undecided" : "Closest rivals");
       write(about, explain(model));
-      const shown = status.behind ? rivals.slice(0, MOST) : [];
+      const shown = status.behind || status.wins ? rivals.slice(0, MOST) : [];
       while (rows.length < shown.length) rows.push(row());
       shown.forEach((i, place) => fill(rows[place], model, i));
       if (list.childElementCount !== shown.length)
@@ -72,7 +72,9 @@ function fill(row, model, i) {
   const [lift] = model.lift(i);
   const behind = model.compared
     ? `${aligned(Math.abs(lift ?? 0))(lift)} ${model.minimise ? "against" : "over"} the baseline`
-    : `${aligned(model.span)(model.behind(i))} behind`;
+    : model.status.wins
+      ? wins(model.lost(i))
+      : `${aligned(model.span)(model.behind(i))} behind`;
   // Where two are compared, the shares of wins below say how far.
   const far = model.status.pairs && share !== null ? "" : behind;
   write(row.said, share === null ? behind : [far, percent(share)].filter(Boolean).join(" · "));
@@ -82,9 +84,14 @@ function fill(row, model, i) {
   row.progress.setAttribute("aria-label", `Evidence ${model.compared ? "on" : "against"} ${label}`);
 }
 
+/** @param {number | null} share */
+const wins = (share) => (share === null ? "" : `the leader wins ${Math.round(100 * share)} %`);
+
 /** @param {import("./model.js").Model} model */
 function explain(model) {
   const { status } = model;
+  if (status.wins)
+    return `${status.leader} leads. Bets on direct comparisons decide, at the end of a batch; the shares say how many of them the leader wins, so far as is known.`;
   if (!status.behind) return "Rivals appear once the first batch is complete.";
   if (model.compared)
     return `${plural(model.rivals().length, "option")} undecided; each is decided when its bar reaches the line.`;
