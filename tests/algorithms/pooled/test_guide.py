@@ -231,6 +231,41 @@ def test_stakes_on_rates_stay_by_the_rule_that_a_run_began_with(rule):
         sp.verify(certificate)
 
 
+def test_rates_of_trusted_features_are_predicted_by_what_came():
+    """By the earlier rule this run went on for ever, with an overall rate that seemed to be 0."""
+    arms = np.array([[1, a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
+    rates = arms @ [0.015, 0.008, 0.004, 0.004]
+    run = PooledPeleg(0.05).start(sp.Problem(arms, noise="yes-no"), seed=14)
+    rng = np.random.default_rng([14, 9])
+    while not run.stopped and run.samples < 200_000:
+        batch = run.ask()
+        run.tell(batch, sums=rng.binomial(batch.counts, rates))
+    certificate = run.answer.certificate()
+    assert run.answer.guarantee.kind == "pac"
+    assert certificate["evidence"]["guide"] == 3
+    assert sp.verify(certificate, replay=True).replay == EXACT
+    certificate["evidence"] = {k: v for k, v in certificate["evidence"].items() if k != "guide"}
+    certificate["digest"] = fingerprint(certificate)
+    with pytest.raises(CertificateError, match=r"the log capital against|rivals"):
+        sp.verify(certificate)
+
+
+@pytest.mark.parametrize("noise", ["yes-no", (0, 1)])
+def test_rates_of_trusted_features_stay_by_the_rule_that_a_run_began_with(noise):
+    arms = np.array([[1, a, b] for a in (0, 1) for b in (0, 1)])
+    run = PooledPeleg(0.05).start(sp.Problem(arms, noise=noise))
+    saved = run.state.save()
+    del saved["guide"]  # as it was up to release 0.2
+    run.state.load(saved)
+    rng = np.random.default_rng(1)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, rng.binomial(1, (arms @ [0.3, 0.2, 0.1])[batch.arms]))
+    certificate = run.answer.certificate()
+    assert "guide" not in certificate["evidence"]
+    assert sp.verify(certificate, replay=True).replay == EXACT
+
+
 def test_only_bounded_rewards_have_the_third_rule():
     run = PooledPeleg(0.05).start(sp.Problem.unstructured(3, noise=1.0))
     rng = np.random.default_rng(0)

@@ -66,7 +66,9 @@ class Evidence:
         self.guide = 1
         if "direct" in ways or "paired" in ways:
             self.guide = min(guide, reading.latest_guide)
-        elif reading.estimates_scale:  # features are trusted: there is no rule 3
+        elif min(guide, reading.latest_guide) >= 3:
+            self.guide = 3
+        elif reading.estimates_scale:
             self.guide = min(guide, 2)
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"

@@ -28,8 +28,8 @@ _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
 #: them; and where features are trusted, any spread of the means counts as a residual. 1 and 2: the
 #: prior of stakes on bounded rewards goes by how much single ones vary, and their means are
 #: predicted without levels of blocks; 3: with these, and that prior goes by how far means of many
-#: options lie from the nearer bound (where reports of many visitors are dealt it does not). Other
-#: kinds of rewards have no rule 3, nor have visitors by segment and features that are trusted
+#: options lie from the nearer bound (where features are trusted, and where reports of many visitors
+#: are dealt, it does not). Other kinds of rewards have no rule 3, nor have visitors by segment
 GUIDE = 3
 _AS_MANY = 2.0  # arms that a first guess of the deviations counts for
 

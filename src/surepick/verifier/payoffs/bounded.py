@@ -19,11 +19,14 @@ from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
 from surepick.verifier.views import ByFeatures, one_more
+from surepick.verifier.ways import ways_of
 
 #: the rule of the guide by which means are predicted by what came, and stakes on many options
 #: expect leads as large as means are far from their bound
 BY_REACH = 3
-_MANY = 12  # options that it takes for that; reports that are dealt have stakes of their own
+# Options that it takes for that; where features are trusted, and for reports that are dealt, stakes
+# stay as they were.
+_MANY = 12
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
 _OTHERS = 10.0  # pulls that the variance of all arms counts for in that of one
@@ -88,7 +91,8 @@ class Bounded(Payoff):
             reach = np.minimum(means(arms) - low, high - means(arms))
             return np.minimum(each(arms), reach * reach)
 
-        many = len(np.unique(past.arms[past.counts > 0])) >= _MANY and not is_dealt(self.check)
+        many = len(np.unique(past.arms[past.counts > 0])) >= _MANY
+        many = many and "direct" in ways_of(self.check) and not is_dealt(self.check)
         return Outlook(1.0, each, means, leads if by_reach and many else None)
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:

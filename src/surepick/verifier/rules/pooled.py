@@ -72,8 +72,7 @@ def check_prior(check: Check) -> None:
     prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
     of_reports, paired = is_dealt(check) or check.kind.shares, ways_of(check) == ["paired"]
     precisions = _OF_REPORTS if of_reports else _PRECISIONS
-    trusted = "direct" not in ways_of(check)
-    guides = (_GUIDE,) if trusted else payoff_of(check.kind, items=paired).guides
+    guides = payoff_of(check.kind, items=paired).guides
     check.demand(
         prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
         and evidence.get("nearness", _NEARNESS) == _NEARNESS

@@ -129,16 +129,17 @@ class BoundedRewards(Reading):
 
         A reward that is nearly always 0 varies far more than its mean can differ from others: its
         variance is about its mean, a lead at most that, squared. Of few options the best is often
-        far ahead, even so; of many, some are near it.
+        far ahead, even so; of many, some are near it. (Where features are trusted, a few arms say
+        how all of them compare.)
         """
-        if not self._third_rule or np.count_nonzero(totals.counts) < self.many:
+        few = np.count_nonzero(totals.counts) < self.many
+        if not self._third_rule or few or isinstance(self.guide, TrustedFeatures):
             return None
         return np.minimum(variances, np.minimum(means - self._low, self._high - means) ** 2)
 
     @property
     def _third_rule(self) -> bool:
-        rule = min(self.guide.rule, self.latest_guide)
-        return rule >= 3 and not isinstance(self.guide, TrustedFeatures)
+        return min(self.guide.rule, self.latest_guide) >= 3
 
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
