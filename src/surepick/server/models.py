@@ -278,7 +278,10 @@ class SettingOf(Answered):
     default: Any
     choices: list[tuple[Any, str]] = Field(description="Values and their words; none: any value.")
     empty: str = Field(description="What it means to say nothing; nothing: the default is shown.")
-    traffic: bool = Field(description="Whether it is asked for in traffic studies.")
+    traffic: bool | None = Field(
+        description="Whether it is asked for only in traffic studies (true), only elsewhere "
+        "(false), or everywhere."
+    )
     pairs: bool | None = Field(
         description="Whether it is asked for only where options are compared two at a time (true), "
         "only elsewhere (false), or everywhere."

@@ -84,7 +84,8 @@ class Setting:
     empty
         What it means, in a word or two, to say nothing.
     traffic
-        Whether the page asks for it where visitors are sent by shares.
+        Whether the page asks for it where visitors are sent by shares only (True), or only
+        elsewhere (False); None: everywhere.
     pairs
         Whether the page asks for it where options are compared two at a time only (True), or only
         elsewhere (False); None: everywhere.
@@ -119,7 +120,7 @@ class Setting:
     hint: str = ""
     choices: tuple[tuple[Any, str], ...] = ()
     empty: str = ""
-    traffic: bool = False
+    traffic: bool | None = False
     pairs: bool | None = None
     first: bool = False
     shown: Callable[[], bool] = lambda: True

@@ -173,7 +173,7 @@ class StudySpec:
         question="Which is better?",
         hint="Smaller, for times, costs or errors. All numbers are entered and shown as measured.",
         choices=((False, "Larger"), (True, "Smaller")),
-        traffic=True,
+        traffic=None,
         first=True,
         pairs=False,
     ).field()
@@ -194,7 +194,7 @@ class StudySpec:
         hint="Any option this close to the best is accepted: in units of a measurement, or, where "
         "the best is the option that usually wins, 0.05 for one that loses at most 55 % of direct "
         "comparisons. Without this, equal options can never be told apart.",
-        traffic=True,
+        traffic=None,
     ).field()
     top: int = Setting(
         help="How many of the best to find; with `pairs`, of those that win most (`borda`).",
@@ -203,7 +203,7 @@ class StudySpec:
         question="How many of the best",
         hint="With 3, for example, the study ends when it knows which three are the best, in any "
         "order; where they are judged two at a time, which three win most.",
-        traffic=True,
+        traffic=None,
     ).field()
     quantile: float | None = Setting(
         help="Find the option with the best quantile of its measurements: 0.5 for the best median, "
@@ -266,7 +266,7 @@ class StudySpec:
         "Empty: it looks for the best.",
         empty="none",
         pairs=False,
-        traffic=True,
+        traffic=None,
     ).field()
     threshold: float | None = Setting(
         help="Compare with this number instead of an option.",

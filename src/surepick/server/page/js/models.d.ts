@@ -205,7 +205,7 @@ declare namespace Api {
     default: any;
     choices: ([any, string])[];
     empty: string;
-    traffic: boolean;
+    traffic: boolean | null;
     pairs: boolean | null;
     first: boolean;
   }

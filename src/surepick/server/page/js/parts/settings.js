@@ -56,14 +56,17 @@ function controlOf({ kind, choices, empty, default: usual }) {
  * @param {(pairs: boolean) => void} onPairs Told whether options are compared two at a time.
  */
 export function settingFields(scope, offered, onPairs) {
-  /** @type {{name: string, traffic: boolean, pairs: boolean | null, element: HTMLElement, said: () => any}[]} */
+  /** @type {{name: string, traffic: boolean | null, pairs: boolean | null, element: HTMLElement, said: () => any}[]} */
   let asked = [];
   let site = false;
   let pairs = false;
   const element = h("div", { class: "asked" });
   const first = h("div", { class: "asked" }); // those that everybody is asked for
   const shown = () =>
-    asked.filter((one) => (one.traffic || !site) && (one.pairs === null || one.pairs === pairs));
+    asked.filter(
+      (one) =>
+        (one.traffic === null || one.traffic === site) && (one.pairs === null || one.pairs === pairs),
+    );
   const told = () => asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
   /** @param {boolean} is Whether options are compared two at a time. */
   function turn(is) {
