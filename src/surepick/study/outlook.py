@@ -58,7 +58,7 @@ def no_answer_yet(status: dict[str, Any]) -> str:
         found = counted(status["standing"]["columns"]["state"], without=("undecided",))
         return f"No answer yet: {said}{f' ({found})' if found else ''}."
     waiting = (status["traffic"] or {}).get("waiting")
-    if waiting is not None:
+    if waiting is not None and status["promise"]["kind"] in PROVEN:  # else nothing was decided
         return f"No answer yet. {waiting['message']}"
     states, labels = (status["standing"]["columns"][name] for name in ("state", "option"))
     named = [label for label, state in zip(labels, states) if state == "leads"]

@@ -113,6 +113,7 @@ def check_asked(check: Check, limits: list[Limit]) -> None:
     """The problem and the settings must be those that this rule is for."""
     evidence, K = check.evidence, len(check.candidates)
     prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
+    exact.whole(evidence["guide"], "the rule of the guide")
     fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
     check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
     check.demand(check.kind.scales is None, "its options have noise of different scales")

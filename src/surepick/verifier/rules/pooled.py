@@ -73,10 +73,12 @@ def check_prior(check: Check) -> None:
     of_reports, paired = is_dealt(check) or check.kind.shares, ways_of(check) == ["paired"]
     precisions = _OF_REPORTS if of_reports else _PRECISIONS
     guides = payoff_of(check.kind, items=paired).guides
+    guide = exact.whole(evidence.get("guide", _GUIDE), "the rule of the guide")
+    exact.whole(evidence.get("pace", 1), "the pace")  # by which a replay asks; it proves nothing
     check.demand(
         prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
         and evidence.get("nearness", _NEARNESS) == _NEARNESS
-        and evidence.get("guide", _GUIDE) in guides,
+        and guide in guides,
         "the stakes' prior is not one that was fixed in advance",
     )
 
