@@ -8,8 +8,6 @@ say. Nothing is decided here, and the guarantee of all is a union bound over the
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +26,7 @@ from surepick.errors import (
 from surepick.problem import Problem
 from surepick.promise import NOBODY
 from surepick.run import Answer
+from surepick.run.certificate import fingerprint
 from surepick.run.sharing import in_whole_visits
 from surepick.study.core import StudyCore
 from surepick.study.described import described
@@ -127,8 +126,7 @@ class SegmentAnswers:
         own = {name: one.certificate() for name, one in self.answers.items()}
         body = {"format": FORMAT, "version": 1, "of": self.of, "delta": self.delta}
         body |= {"segments": own}
-        text = json.dumps(body, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return body | {"digest": hashlib.sha256(text.encode()).hexdigest()}
+        return body | {"digest": fingerprint(body)}
 
 
 FORMAT = "surepick-segments"

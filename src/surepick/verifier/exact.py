@@ -9,6 +9,7 @@ Part of the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from itertools import chain
@@ -22,6 +23,14 @@ from surepick.errors import CertificateError, FormatError
 def refuse(complaint: str) -> NoReturn:
     """Say why a certificate does not hold."""
     raise CertificateError(f"certificate refused: {complaint}")
+
+
+def demand_unchanged(body: dict[str, Any]) -> None:
+    """Refuse what is not as it was when its digest was made; signatures came later."""
+    content = {k: v for k, v in body.items() if k not in ("digest", "signature")}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    if hashlib.sha256(text.encode()).hexdigest() != body.get("digest"):
+        refuse("its content was changed after it was made (digest differs)")
 
 
 def read_json(text: str | bytes) -> Any:
