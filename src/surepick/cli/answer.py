@@ -13,6 +13,7 @@ from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
     UNPROVEN,
+    limit_in_words,
     open_studies,
     said_of_uncounted,
     say,
@@ -76,8 +77,6 @@ def command(
         _not_yet(status, as_json)
         raise SystemExit(NOT_YET)
     content, lines = _told(study, explain)
-    segment = (study.status()["traffic"] or {}).get("segment")
-    lines += [] if segment is None else [shown(segment["words"])]
     if certificate is not None:
         from surepick.files import write_whole
 
@@ -93,8 +92,11 @@ def command(
         raise SystemExit(UNPROVEN)
 
 
-def _told(study: Study, explain: bool) -> tuple[dict[str, Any], list[str]]:
-    """What is said of the answer of a finished study: for programs, and for people."""
+def _told(study: Study, explain: bool, alone: bool = True) -> tuple[dict[str, Any], list[str]]:
+    """What is said of the answer of a finished study: for programs, and for people.
+
+    Of one of several segments, what is said of all is left out.
+    """
     checks, answer, status = study.checks(), study.answer, study.status()
     lines = [
         *(_compared(answer, study.problem.noise_kind) if answer.lifts else [_named(answer, study)]),
@@ -115,6 +117,8 @@ def _told(study: Study, explain: bool) -> tuple[dict[str, Any], list[str]]:
     if checks.fit is not None and not checks.fit:
         lines.append(f"Check: {checks.fit.message}")
     lines += [f"Note: {text}" for text in checks.remarks]
+    segment = (status["traffic"] or {}).get("segment")
+    lines += [shown(segment["words"])] if alone and segment is not None else []
     content = {"finished": True, "study": study.name, **answer.to_dict()}
     return content | {"checks": checks.to_dict(), "warnings": warnings}, lines
 
@@ -127,7 +131,8 @@ def _by_segment(
     as_json: bool,
 ) -> None:
     """The answers of all segments; the exit code is that of the worst."""
-    content, lines, proven, left = dict[str, Any](), list[str](), True, list[str]()
+    content, lines, left = dict[str, Any](), list[str](), list[str]()
+    proven = stands = True  # it also stands that no option is the answer
     for name, study in test.studies.items():
         if not study.progress().finished:
             own = study.status()
@@ -135,11 +140,12 @@ def _by_segment(
             lines += ["", f"{shown(name)}:", shown(no_answer_yet(own))]
             left.append(name)
             continue
-        content[name], said = _told(study, explain)
-        proven &= content[name]["guarantee"]["kind"] in PROVEN
+        content[name], said = _told(study, explain, alone=False)
+        kind = content[name]["guarantee"]["kind"]
+        proven, stands = proven and kind in PROVEN, stands and kind in (*PROVEN, NOBODY)
         lines += ["", f"{shown(name)}:", *said]
     without = "Not every answer has a guarantee, so there is none for all segments together."
-    lines = [*lines[1:], "", shown(test.promise) if proven else without]
+    lines = [*lines[1:], "", shown(test.promise) if stands else without]
     if certificate is not None and not left:
         from surepick.files import write_whole
 
@@ -201,13 +207,6 @@ def _kept(answer: Answer, problem: Problem) -> list[str]:
             own = None if one.estimate is None else parse_limit(limit).mean(one.estimate, problem)
             lines.append(f"  {shown(label)}: {one.verdict}{'' if own is None else f' ({own})'}")
     return lines
-
-
-def limit_in_words(problem: Problem, limit: str) -> str:
-    """A limit as people say it."""
-    from surepick.algorithms.limits.limit import parse_limit
-
-    return parse_limit(limit).said_of(problem)
 
 
 def _after(answer: Answer, traffic: bool) -> str:

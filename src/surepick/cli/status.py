@@ -11,6 +11,7 @@ import click
 from surepick.algorithms.questions import compares, named
 from surepick.cli.studies import (
     bar,
+    limit_in_words,
     open_studies,
     said_of_uncounted,
     shown,
@@ -285,7 +286,7 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
         head for head in (*heads, "failures") if shown_if.get(head, True) and head not in left_out
     ]
     for head in heads:
-        title = _limit(problem, head) if head in limits else head
+        title = limit_in_words(problem, head) if head in limits else head
         table.add_column(_cell(title), justify="right", no_wrap=True)
     words = states_in_words(content)
     order = [int(i) for i in problem.distinct]
@@ -323,13 +324,6 @@ def _behind(content: dict[str, Any], i: int) -> str:
     return f"{behind} ± {content['standard_error'][i]:.2g}"
 
 
-def _limit(problem: Problem, limit: str) -> str:
-    """A limit as people say it."""
-    from surepick.algorithms.limits.limit import parse_limit
-
-    return parse_limit(limit).said_of(problem)
-
-
 def _kept(problem: Problem, columns: dict[str, Any], limit: str, i: int) -> str:
     """How an option stands to a limit: its mean (of a quantile the share), and the verdict."""
     from surepick.algorithms.limits.limit import parse_limit
@@ -356,7 +350,7 @@ def _compared(problem: Problem, content: dict[str, Any], top: int) -> Any:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
     limits = content["standing"].get("limits", [])
-    titles = [_cell(_limit(problem, limit)) for limit in limits]
+    titles = [_cell(limit_in_words(problem, limit)) for limit in limits]
     for head in ("verdict", "lift", "between", "estimate", "pulls", *titles):
         table.add_column(head, justify="right", no_wrap=True)
     rows, ends = range(len(columns["option"])), ("state", "lift_low", "lift_high")

@@ -17,6 +17,7 @@ from surepick.text import plural, typed
 if TYPE_CHECKING:
     from surepick.algorithms.base import Algorithm
     from surepick.client import Client
+    from surepick.problem import Problem
     from surepick.study import SegmentStudies, Study
     from surepick.study.acts.options import OptionChange
     from surepick.study.acts.rewards import Change
@@ -87,6 +88,13 @@ def open_study(name: str, storage: str) -> Study:
     from surepick.study import load_study
 
     return load_study(name, storage)
+
+
+def limit_in_words(problem: Problem, limit: str) -> str:
+    """A limit as people say it."""
+    from surepick.algorithms.limits.limit import parse_limit
+
+    return parse_limit(limit).said_of(problem)
 
 
 def open_studies(name: str, storage: str) -> Study | SegmentStudies:
