@@ -1855,8 +1855,8 @@ MUTATIONS = (
     Mutation(
         "visits-by-estimate",
         "report/colleague.py",
-        'now, heads = now | {"estimate": status["means"]}, heads',
-        'now, heads = now | {"estimate": status["estimates"]}, heads',
+        'now |= {"estimate": status["means"]}',
+        'now |= {"estimate": status["estimates"]}',
         "report/test_shown.py",
     ),
     Mutation(
