@@ -21,10 +21,11 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections hedged lost again unmeasured order options limits traffic chain segment "
+        "corrections conditions unmeasured order options limits traffic chain segment "
         "digest signature "
     ),
     "algorithm": _names("name settings"),
+    "conditions": _names("name pulls"),
     "segment": _names("of name all delta"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
