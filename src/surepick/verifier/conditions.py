@@ -71,6 +71,9 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
     ),
 }
 
+#: names of all their fields
+FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
+
 
 def stated_in(check: Check) -> list[str]:
     """The sentences of the conditions that a certificate lists."""

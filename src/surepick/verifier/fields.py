@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from surepick.verifier import conditions
+
 _MOST = 20  # that are listed
 
 
@@ -25,8 +27,8 @@ _PLACES = {
         "digest signature "
     ),
     "algorithm": _names("name settings"),
-    "conditions": _names("name pulls"),
-    "segment": _names("of name all delta"),
+    "conditions": conditions.FIELDS | {"name"},
+    "segment": _names("of name all delta test"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
         "close undecided ruled_out "
