@@ -44,18 +44,15 @@ def wrapped(held, **more):
 
 
 def of_several(parts, delta=1e-6):
-    body = {"format": "surepick-segments", "version": 1, "of": "shop", "delta": delta}
-    return sealed(body | {"segments": parts})
+    body = {"format": "surepick-segments", "version": 1, "of": "shop", "test": "a"}
+    return sealed(body | {"delta": delta, "segments": parts})
 
 
 # -- certificates in something -------------------------------------------------------------
 def test_a_part_in_an_envelope_is_not_what_it_says_outside(tmp_path):
     """The outer dictionary says that it belongs; the certificate inside is of another test."""
-    names = ["phone", "desk"]
-    parts = {
-        name: wrapped(honest(), segment={"of": "shop", "name": name, "all": names, "delta": 1e-6})
-        for name in names
-    }
+    own = {"of": "shop", "all": ["phone", "desk"], "delta": 1e-6, "test": "a"}
+    parts = {name: wrapped(honest(), segment=own | {"name": name}) for name in own["all"]}
     body = of_several(parts)
     with pytest.raises(CertificateError, match="not a surepick certificate"):
         verify_segments(body)

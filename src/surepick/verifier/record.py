@@ -22,8 +22,8 @@ from surepick.verifier.envelope import Envelope, envelope_in
 
 FORMAT, OF_SEGMENTS = "surepick-certificate", "surepick-segments"
 VERSION = 2  # since 2, tables may be held by reference
-_FIELDS_OF_SEGMENTS = {"format", "version", "of", "delta", "segments", "digest"}
-_FIELDS_OF_PART = {"of", "name", "all", "delta"}
+_FIELDS_OF_SEGMENTS = {"format", "version", "of", "test", "delta", "segments", "digest"}
+_FIELDS_OF_PART = {"of", "name", "all", "delta", "test"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Part:
     name: str
     all: tuple[str, ...]  #: the segments that there are
     delta: float  #: the error probability of all together
+    test: str  #: what tells it from other tests of that name
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class OfSegments:
 
     of: str  #: the test
     delta: float  #: the error probability of all together
+    test: str  #: what tells it from other tests of that name
     parts: Mapping[str, Certificate]  #: by segment
     envelope: Envelope | None = None
 
@@ -129,6 +131,7 @@ def _part(given: Any) -> Part:
         exact.text(part["name"], "the name of its segment"),
         tuple(names),
         exact.number(part["delta"], "the error probability of all segments"),
+        exact.text(part["test"], "what tells its test from others"),
     )
 
 
@@ -146,7 +149,8 @@ def _of_segments(body: dict[str, Any], envelope: Envelope | None) -> OfSegments:
         for name, part in exact.mapping(body["segments"], "its segments").items()
     }
     of, delta = exact.text(body["of"], "its test"), exact.number(body["delta"], "its delta")
-    return OfSegments(of, delta, parts, envelope)
+    test = exact.text(body["test"], "what tells its test from others")
+    return OfSegments(of, delta, test, parts, envelope)
 
 
 def _own(given: Any, name: str) -> Certificate:

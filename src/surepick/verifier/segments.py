@@ -46,7 +46,9 @@ def check_segment(check: Check, part: Part | None) -> None:
 def check_together(whole: OfSegments) -> None:
     """The parts must be of one test: each of its own segment, and all of the same question.
 
-    The parts themselves are not checked here.
+    A test has a name that was drawn when it began: of several tests of the same kind, somebody
+    could choose the segments in which they like the answer. The parts themselves are not checked
+    here.
     """
     names = tuple(whole.parts)
     if len(names) < 2:
@@ -55,7 +57,7 @@ def check_together(whole: OfSegments) -> None:
     heads = set[Any]()
     for name, part in whole.parts.items():
         where = f"the certificate of segment {name!r:.80}"
-        if part.part != Part(whole.of, name, names, whole.delta):
+        if part.part != Part(whole.of, name, names, whole.delta, whole.test):
             exact.refuse(f"{where} is of another test or segment")
         chain = part.body.get("chain")
         if chain is not None:
