@@ -25,7 +25,7 @@ _PLACES = {
         "digest signature "
     ),
     "algorithm": _names("name settings"),
-    "segment": _names("of name all delta"),
+    "segment": _names("of name all delta test"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
         "close undecided ruled_out "
