@@ -8,6 +8,7 @@ import pytest
 
 import surepick as sp
 from surepick.calls.afresh import CURES, REPEATED, SET_BACK, Generators, Repeats
+from surepick.errors import MeasurementError
 from surepick.verifier.statement import _BROKEN
 
 #: measurements that are drawn afresh and still come twice, by what they are
@@ -123,3 +124,28 @@ def test_a_run_that_was_saved_goes_on_noticing():
         run.tell(batch, [draw.choice(values[arm]) for arm in batch.arms])
         run = sp.Run.from_json(run.to_json())
     assert REPEATED in str(run.answer.guarantee)
+
+
+def test_a_study_says_which_rewards_came_back_and_promises_nothing():
+    study = sp.create_study("back", sp.Problem.unstructured(["a", "b"]), storage="memory://back")
+    values, draw = np.random.default_rng(0).normal(size=3), np.random.default_rng(1)
+    answer = study.run(lambda task: draw.choice(values) if task.arm else 3 + draw.random())
+    assert not answer.guarantee
+    assert REPEATED in str(answer.guarantee)
+    (warning,) = [one for one in study.checks().warnings if REPEATED in one]
+    assert warning.startswith("Of 'b', the same numbers came back")
+    assert sp.verify(answer.certificate()).guarantee == "heuristic"
+
+
+def test_a_study_stops_where_a_function_sets_random_numbers_back():
+    study = sp.create_study(
+        "seeded", sp.Problem.unstructured(["a", "b"], noise="yes-no"), storage="memory://seeded"
+    )
+
+    def seeded(task):
+        random.seed(task.arm)
+        return float(random.random() < 0.9)
+
+    with pytest.raises(MeasurementError, match="do not fix a seed"):
+        study.run(seeded)
+    assert not study.finished

@@ -31,6 +31,11 @@ CURES: Final = {
     "have a generator of its own (numpy.random.default_rng(0))",
 }
 
+def cure_of(why: str) -> str:
+    """What to do where a promise was withdrawn for this reason; nothing where it is another one."""
+    return "; ".join(cure for reason, cure in CURES.items() if reason in why)
+
+
 _FEWEST = 3  # repetitions of an option that are noticed, and
 _SHARE = 0.2  # that share of its measurements
 _KEPT = 2_000  # different numbers of an option that are kept
