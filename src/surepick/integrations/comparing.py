@@ -218,7 +218,9 @@ def compare(
     if found.error:
         run.end()
     run.doubts.set_back = calls.generators.set_back and given is None
-    answer = run.without(run.conclude(lost=calls.again), found.lacking)
+    if calls.again:
+        run.rest_on("lost", pulls=calls.again)
+    answer = run.without(run.answer, found.lacking)
     verdict: Verdict = "undecided"
     if answer.guarantee:
         verdict = "not worse" if _NEW in answer.arms else "worse"

@@ -234,7 +234,9 @@ def identify(
             if on_batch is not None:
                 on_batch(run)
     run.doubts.set_back = calls.generators.set_back and run.algorithm.measured_on() is None
-    return run.without(run.conclude(lost=calls.again), lacking)
+    if calls.again:
+        run.rest_on("lost", pulls=calls.again)
+    return run.without(run.answer, lacking)
 
 
 def _measured(
