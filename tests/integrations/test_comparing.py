@@ -244,7 +244,7 @@ def test_zeros_and_ones_are_asked_about_before_there_is_a_verdict():
         return lambda: calls.append(1) or float(draw.random() < p)
 
     how = {"epsilon": 0.1, "max_calls": 2000, "seed": 1}
-    with pytest.raises(ValueError, match="noise: all scores are 0 or 1. If each says no or yes"):
+    with pytest.raises(ValueError, match="noise: all scores are 0 or 1"):
         compare(rate(0.49), rate(0.88), **how)
     assert len(calls) < 30
     with pytest.raises(ValueError, match="set noise='yes-no'"):
@@ -294,8 +294,8 @@ def test_an_old_variant_that_fixes_its_seed_is_no_proof(seeds):
     draw = random.Random(0)
 
     def old():
-        np.random.seed(draw.randrange(seeds))
-        return np.random.normal()
+        np.random.seed(draw.randrange(seeds))  # noqa: NPY002, TID251
+        return np.random.normal()  # noqa: NPY002
 
     own = np.random.default_rng(3)
     found = compare(own.normal, old, epsilon=0.05, max_calls=600, seed=0, delta=0.2)

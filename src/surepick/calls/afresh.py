@@ -31,6 +31,7 @@ CURES: Final = {
     "have a generator of its own (numpy.random.default_rng(0))",
 }
 
+
 def cure_of(why: str) -> str:
     """What to do where a promise was withdrawn for this reason; nothing where it is another one."""
     return "; ".join(cure for reason, cure in CURES.items() if reason in why)
@@ -175,7 +176,7 @@ class Generators:
 
 def _drawn() -> list[float]:
     """A number of each of them."""
-    found = [random.random(), np.random.random_sample()]
+    found = [random.random(), np.random.random_sample()]  # noqa: NPY002
     torch: Any = sys.modules.get("torch")
     if hasattr(torch, "rand") and hasattr(torch, "float64"):
         found.append(torch.rand(1, dtype=torch.float64).item())

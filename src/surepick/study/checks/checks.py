@@ -68,7 +68,7 @@ class Checks:
     scales: Finding | None = None  #: whether options vary alike, where the study says so
     ratio: Finding | None = None  #: whether visitors came in the shares they were sent by
     own_past: Finding | None = None  #: whether options kept their ratios from period to period
-    repeated: str = ""  #: that rewards came back to the last digit, as if one draw was counted often
+    repeated: str = ""  #: that rewards came back to the last digit, as from one draw
 
     @property
     def warnings(self) -> list[str]:
@@ -89,7 +89,7 @@ class Checks:
         found += ["an option did not keep to its own past"] if self.own_past else []
         found += [UNEVEN] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
-        found += [DRIFTED] if self.drift else []
+        found = found + ([DRIFTED] if self.drift else [])
         return found + ([REPEATED] if self.repeated else [])
 
     def to_dict(self) -> dict[str, Any]:
@@ -187,7 +187,8 @@ def _repeated(run: Run, arms: tuple[int, ...]) -> str:
     if not arms or run.algorithm.measured_on() is not None:
         return ""
     named = ", ".join(repr(run.problem.labels[arm]) for arm in arms[:_NAMED])
-    return f"Of {named}, {REPEATED}. The guarantee counts every reward as a new one: {CURES[REPEATED]}."
+    cure = CURES[REPEATED]
+    return f"Of {named}, {REPEATED}. The guarantee counts every reward as a new one: {cure}."
 
 
 def _scale(run: Run, summary: ArmSummary, alarm: bool) -> tuple[bool, NoiseEstimate | None]:
