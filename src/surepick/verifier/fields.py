@@ -70,7 +70,12 @@ def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
             for name, inside in value.items():
                 path = f"{place}.{name}" if place else str(name)
                 if name not in known and place not in _OWN_NAMES:
-                    found[path[:80]] = None
+                    found[_plain(path)[:80]] = None
                 elif path != "algorithm.settings":
                     left.append((path, inside))
     return tuple(found)
+
+
+def _plain(path: str) -> str:
+    """A place in letters that look like no others: ``delta`` may be written in Cyrillic ones."""
+    return path if path.isascii() and path.isprintable() else ascii(path)[1:-1]
