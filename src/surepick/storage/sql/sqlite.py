@@ -22,8 +22,10 @@ from surepick.errors import (
     StorageFullError,
     StorageLockedError,
     StorageReadOnlyError,
+    StudyDamagedError,
     UnknownStudyError,
 )
+from surepick.storage.sql import sums
 from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
@@ -97,6 +99,7 @@ class SqliteStorage(SqlStorage):
             connection.isolation_level = None  # transactions are begun and ended here, not by it
             # The strictest there is: a commit survives the loss of power right after it.
             connection.execute("PRAGMA synchronous = EXTRA")
+            sums.provide(connection)
 
         return engine
 
@@ -163,6 +166,11 @@ class SqliteStorage(SqlStorage):
             # The driver has waited for PATIENCE seconds already, unless it saw a deadlock coming.
             again = name in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_RECOVERY")
             return StorageLockedError(f"{said}; another process has held it too long"), again
+        if sums.is_damage(cause):
+            return StudyDamagedError(
+                f"{self.url}: a row of its tables is not as it was written: the file was damaged, "
+                "or changed by somebody else; go on from a backup"
+            ), False
         if name.startswith("SQLITE_READONLY"):
             return StorageReadOnlyError(
                 f"{said}; check the permissions of the file and its folder"
