@@ -138,6 +138,13 @@ _STATED = (
         "were, and the second one counts)",
         fields=("pulls",),
     ),
+    # Items are not drawn from anything: they are all splits of the same rows.
+    ConditionKind(
+        "splits",
+        "where items are splits of one data set, and nothing is said of other data",
+        plain="",
+        meaning="Items are splits of one data set: nothing is said of new data.",
+    ),
     # Something was timed run by run.
     ConditionKind("apart", "provided that a run does not change how long the next one takes"),
 )
