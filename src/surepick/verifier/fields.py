@@ -52,7 +52,7 @@ _ELSEWHERE = _names(
     "orders pace parts past period periods phases power precisions pull pulls_rule quantile "
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
-    "survivors test threshold top traffic undecided union value waits ways weights width worse "
+    "survivors test threshold top traffic undecided union value waits ways weights width window worse "
     "dealt segments "
 )
 
