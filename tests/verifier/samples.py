@@ -1,33 +1,16 @@
 """Honest certificates of everything that pooled bets prove, small ones."""
 
-import ast
 import json
-import re
 
 import numpy as np
 from tests.study.traffic import site
 
 import surepick as sp
-from surepick.errors import CertificateError
-from surepick.run.certificate import fingerprint
 from surepick.storage.memory import MemoryStorage
-from surepick.verifier.verify import verify
 
 K = 5
 FEATURES = np.column_stack([np.ones(K), np.linspace(-1.0, 1.0, K)])
 MEANS = FEATURES @ [0.0, 0.8]
-
-
-def said_as_today(certificate, problem=None):
-    """A certificate of an earlier release with the statement that its content demands today."""
-    try:
-        verify(certificate, problem)
-    except CertificateError as error:
-        due = re.search("the statement should be (.*); it is ", str(error))[1]
-        claim = certificate["claim"] | {"statement": ast.literal_eval(due)}
-        certificate = certificate | {"claim": claim}
-        return certificate | {"digest": fingerprint(certificate)}
-    return certificate
 
 
 def on_days(misfit):
