@@ -134,14 +134,31 @@ def check_chain(
     return storage.read(lambda tx: _check(tx, study, noted))
 
 
-def _check(tx: Transaction, study: StudyRecord, noted: str | None) -> dict[str, Any] | None:
-    links = tx.links(study.id)
-    before = _FIRST
+def check_start(tx: Transaction, study: StudyRecord, run: str) -> None:
+    """Whether a run that a study goes on from is the one that its chain ends with.
+
+    The chain is followed, but what its links are about is not read again: the run stands for all of
+    it, so that going on takes time in proportion to what is new.
+    """
+    said = [json.loads(link.content).get("run") for link in _linked(tx, study)]
+    last = next((one for one in reversed(said) if one is not None), None)
+    if last is not None and sha(run) != last:
+        _damaged(study, "the run that it keeps is not the one that its chain ends with")
+
+
+def _linked(tx: Transaction, study: StudyRecord) -> list[Link]:
+    """The links, each of which has the digest of all before it."""
+    links, before = tx.links(study.id), _FIRST
     for place, link in enumerate(links):
         due = _digest(before, place, link.kind, link.content, link.at)
         if link.number != place or link.digest != due:
             _damaged(study, f"link {place} of its chain was changed")
         before = link.digest
+    return links
+
+
+def _check(tx: Transaction, study: StudyRecord, noted: str | None) -> dict[str, Any] | None:
+    links = _linked(tx, study)
     if noted is not None and noted not in [link.digest for link in links]:
         _damaged(study, f"its chain does not contain {noted}: what happened before was changed")
     _check_contents(tx, study, links)

@@ -35,7 +35,7 @@ def _checked(wanted: Any, kept: int, *values: Any) -> Any:
     return wanted
 
 
-def provide(connection: Any) -> None:
+def provide(connection: Any, _record: object = None) -> None:
     """Give a connection of SQLite's the functions."""
     connection.create_function(_FUNCTION, -1, sum_of, deterministic=True)
     connection.create_function(_CHECKED, -1, _checked, deterministic=True)
@@ -48,9 +48,14 @@ def is_damage(error: object) -> bool:
 
 def summed(table: Table) -> Table:
     """The table, with a column for the sum; PostgreSQL's has none."""
-    names = ", ".join(f'"{column.name}"' for column in table.columns)
-    table.append_column(Column(_COLUMN, BigInteger, Computed(f"{_FUNCTION}({names})", True)))
+    table.append_column(sum_column(*(column.name for column in table.columns)))
     return table
+
+
+def sum_column(*names: str) -> Column[Any]:
+    """The column for the sum over those of these names."""
+    listed = ", ".join(f'"{name}"' for name in names)
+    return Column(_COLUMN, BigInteger, Computed(f"{_FUNCTION}({listed})", persisted=True))
 
 
 @compiles(CreateColumn, "postgresql")

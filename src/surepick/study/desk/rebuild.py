@@ -23,6 +23,7 @@ from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
 from surepick.storage.traffic import Report
+from surepick.study import chain
 from surepick.study.acts import limits, options, rewards
 from surepick.study.acts.limits import LimitChange
 from surepick.study.acts.options import Planned
@@ -118,7 +119,14 @@ def load_run(
 
     ``problem`` is the one that the study was created with, where somebody has built it already.
     """
-    at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
+
+    def stands(tx: Transaction) -> tuple[StudyProgress, tuple[int, str] | None]:
+        at, kept = tx.progress(study.id), tx.snapshot(study.id)
+        if kept is not None and kept[0] == at.batch:
+            chain.check_start(tx, study, kept[1])
+        return at, kept
+
+    at, kept = storage.read(stands)
     if kept is not None and kept[0] == at.batch:
         first = problem or problem_of(study)
         # Options may have come since it was created, which is another revision of the study.
