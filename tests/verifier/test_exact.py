@@ -35,7 +35,6 @@ SAMPLES = Lazily(
             "ellipsoid",
             "checked-fit",
             "glr by a determinant",
-            "estimated-noise",
         )
     }
     | {

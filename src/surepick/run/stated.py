@@ -44,7 +44,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
     known, delta = _known(body, said), float(body["delta"])
     needs = (said.needs,) if said.needs else ()
     stopped = Stopped(stopped_by(said.stopped, said.limit), said.left) if said.stopped else None
-    what = known.promised.get(said.now or said.what)
+    what = known.promised.get(said.what)
     if what is None and said.what:
         what = as_said(body["claim"]["guarantee"], f"{said.what}{said.sure}")
     return Promise(
@@ -58,7 +58,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
         several=said.several,
         smaller=said.smaller,
         stopped=stopped,
-        why=known.reasons.get(said.why, Reason(said.why, joint=said.joint)) if said.why else None,
+        why=known.reasons.get(said.why, Reason(said.why)) if said.why else None,
     )
 
 
