@@ -138,6 +138,8 @@ _STATED = (
         "were, and the second one counts)",
         fields=("pulls",),
     ),
+    # Something was timed run by run.
+    ConditionKind("apart", "provided that a run does not change how long the next one takes"),
 )
 #: all of them, by their names
 CONDITIONS = {one.name: one for one in (*_RECORDED, *_STATED)}

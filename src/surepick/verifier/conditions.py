@@ -69,6 +69,7 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
         "that came out far from all before, by a rule fixed at the start, and the second counts",
         {"pulls": _count},
     ),
+    "apart": ("provided that a run does not change how long the next one takes", {}),
 }
 
 #: names of all their fields

@@ -61,6 +61,7 @@ _BROKEN = (
     "rewards changed over time",
     "the same numbers came back to the last digit, as if one draw was counted often",
     "random numbers were set back between measurements, so one draw counted often",
+    "how long a run takes depends on which one was before it",
 )
 _ONE_FAILED = re.compile(r".+ failed \d+ of \d+ times, far more often than the other arms")
 _ALL_FAILED = re.compile(r"\d+ of \d+ measurements failed")
