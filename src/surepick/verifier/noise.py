@@ -56,16 +56,17 @@ class Noise:
         return self.provided_on_items if items else self.provided
 
     def near(self, best: str, epsilon: float, items: bool) -> str:
-        """What is promised up to epsilon, where that is no difference of means."""
-        return ""
+        """What is promised up to epsilon."""
+        return f"within {epsilon:.12g} of {best}"
 
     def good(self, within: float) -> str:
         """What an option is that is good enough."""
         return f"within {within:.12g} of the best"
 
     def near_several(self, top: int, epsilon: float) -> str:
-        """What is promised of several options up to epsilon, if that is no difference of means."""
-        return ""
+        """What is promised of several options up to epsilon."""
+        each = f"{top} options, each at most {epsilon:.12g}"
+        return f"{each} worse than the worst of the {top} best,"
 
     @property
     def bounded(self) -> bool:

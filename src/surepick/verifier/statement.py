@@ -48,6 +48,8 @@ _NOT_SYMMETRIC = (
 _LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
+#: how sure something is that is no matter of chance
+CERTAIN = " for certain"
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why an answer withdraws what it would promise: checks do not hold, or measurements failed.
 _BROKEN = (
@@ -65,6 +67,7 @@ _BROKEN = (
 )
 _ONE_FAILED = re.compile(r".+ failed \d+ of \d+ times, far more often than the other arms")
 _ALL_FAILED = re.compile(r"\d+ of \d+ measurements failed")
+_ESTIMATED = "the noise scale is an estimate, so that it holds only approximately that this is"
 
 
 class _Proper(NamedTuple):
@@ -113,7 +116,7 @@ def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> N
             "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
         )
     promised = _of_claims(check, found, keep)
-    allowed = [promised]
+    allowed = promised
     if kind == "none":
         nothing = _left_open(check, found, Stated(compares=True, smaller=check.smaller))
         allowed = [nothing] if found.open else []
@@ -122,11 +125,11 @@ def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> N
         fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
         by_hand = check.body.get("stopped") == "by hand"
         fits |= why == _LOOKED and by_hand and found.control == "fdr"
-        allowed = [replace(promised, why=why)] if fits else []
+        allowed = [replace(one, why=why) for one in promised] if fits else []
     settle(check, allowed)
 
 
-def _of_claims(check: Check, found: Comparison, keep: str) -> Stated:
+def _of_claims(check: Check, found: Comparison, keep: str) -> list[Stated]:
     """What claims against a baseline may say."""
     against = found.words if found.baseline is None else repr(check.label(found.baseline))
     about = f"claims against {against}"
@@ -140,7 +143,7 @@ def _of_claims(check: Check, found: Comparison, keep: str) -> Stated:
         theorem = f"{bets}; Ville's inequality, closed testing"
         said = Stated(f"all {about} are right", sure(check.delta), theorem)
     said = replace(said, compares=True, against=against)
-    return _resting(check, _left_open(check, found, said))
+    return [_resting(check, _left_open(check, found, said))]
 
 
 def _left_open(check: Check, found: Comparison, said: Stated) -> Stated:
@@ -208,9 +211,17 @@ def _is_failures(why: str) -> bool:
 def _resting(check: Check, said: Stated) -> Stated:
     """A promise with all that it rests on."""
     if _on_items(check):
-        return joined(check, said, check.kind.rests_on(items=True))
+        return resting(check, said, check.kind.rests_on(items=True))
     noise = check.meaning or check.kind.rests_on(items=False)
-    return joined(check, said, _features(check), noise, *check.further)
+    return resting(check, said, _features(check), noise, *check.further)
+
+
+def resting(check: Check, said: Stated, *model: str) -> Stated:
+    """A promise with all that it rests on, of which its model are these conditions."""
+    alone = "" if said.sure == CERTAIN else conditions.ALONE
+    visitors = "traffic" in check.body  # who are counted, and not measured again
+    afresh = "" if check.table is not None or visitors else conditions.AFRESH
+    return joined(check, said, alone, *model, afresh)
 
 
 def _on_items(check: Check) -> bool:
@@ -237,8 +248,8 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
     if check.body.get("options"):
         parts = [*parts, conditions.TURNED]
     parts += conditions.stated_in(check)
-    if "past" in check.body.get("traffic", {}):
-        parts = [*parts, conditions.LEADS]
+    if "traffic" in check.body:
+        parts += conditions.of_visitors(check.body["traffic"])
     if "traffic" in check.body and check.rule == "keeping":
         parts = [*parts, conditions.KEEPS]
     if check.rule == "pooled" and is_dealt(check):
@@ -266,15 +277,16 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[Stated]:
     if check.certain and kind == "pac":
         best = _best(check)
         why = "everything that could change it was measured"
-        return [Stated(best, " for certain", why, several=several)]
+        return [Stated(best, CERTAIN, why, several=several)]
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
-    what = _near_the_best(check) if kind == "eps-pac" else _best(check)
+    named = _near_the_best(check) if kind == "eps-pac" else _best(check)
     theorem += f", union over {check.top}" if check.top > 1 else ""
     theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
     needs = _conditions(proper.evidence)
-    return [Stated(what, sure(check.delta), text, needs, several=several) for text in theorems]
+    how = sure(check.delta)
+    return [Stated(named, how, text, needs, several=several) for text in theorems]
 
 
 def _best(check: Check) -> str:
@@ -287,11 +299,8 @@ def _near_the_best(check: Check) -> str:
     if check.near:
         return check.near
     if check.top == 1:
-        own = check.kind.near(check.best, check.epsilon, _on_items(check))
-        return own or f"within {check.epsilon:.12g} of {check.best}"
-    each = f"{check.top} options, each at most {check.epsilon:.12g}"
-    within = f"{each} worse than the worst of the {check.top} best,"
-    return check.kind.near_several(check.top, check.epsilon) or within
+        return check.kind.near(check.best, check.epsilon, _on_items(check))
+    return check.kind.near_several(check.top, check.epsilon)
 
 
 def _conditions(evidence: dict[str, Any]) -> str:

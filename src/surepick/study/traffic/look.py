@@ -182,6 +182,7 @@ class Traffic:
             number = 2 if run.state.further else 1  # limits have to be kept again, too
             waited = {"least": waits.least, "decided": waits.decided, "rivals": rivals}
             rule |= {"waits": {"rule": number, **waited}}
+        rule |= {"window": window} if (window := self.desk.rules.window) else {}
         return rule | {
             "at_least": sharing.at_least,
             "control": sharing.control,
