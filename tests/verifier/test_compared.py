@@ -217,7 +217,7 @@ def test_discoveries_take_all_of_the_capital():
 def test_where_nobody_is_better_the_answer_is_the_baseline(control):
     rng = np.random.default_rng(1)
     problem = sp.Problem(np.eye(3), noise=0.4, labels=["now", "b", "c"])
-    asked = {"baseline": "now", "control": control, "max_samples": 200}
+    asked = {"baseline": "now", "claims": control, "max_samples": 200}
     run = sp.algorithms.PooledPeleg(0.05, **asked).start(problem)
     while not run.stopped:
         batch = run.ask()

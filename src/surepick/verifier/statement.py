@@ -67,7 +67,6 @@ _BROKEN = (
 )
 _ONE_FAILED = re.compile(r".+ failed \d+ of \d+ times, far more often than the other arms")
 _ALL_FAILED = re.compile(r"\d+ of \d+ measurements failed")
-_ESTIMATED = "the noise scale is an estimate, so that it holds only approximately that this is"
 
 
 class _Proper(NamedTuple):
