@@ -180,9 +180,8 @@ class Traffic:
         if waits is not None:
             reports = self.desk.reports()[: run.batches]
             times = [{"after": one.at - periods[0].at} for one in reports]
-            rivals = waits.rivals() if waits.begun else []
             number = 2 if run.state.further else 1  # limits have to be kept again, too
-            waited = {"least": waits.least, "decided": waits.decided, "rivals": rivals}
+            waited = {"least": waits.least, "decided": waits.decided}
             rule |= {"waits": {"rule": number, **waited}}
         return rule | {
             "at_least": sharing.at_least,
