@@ -1,12 +1,12 @@
 """Answers of traffic that waited: what was decided must show again in the reports after it.
 
-A rival is whoever was not decided in one of the reports that decided, from the first of their second
-half on, newcomers too, and is still there; an option that others are compared with is one as well.
-Where the answer is all that is left of them, everybody who is there is. Whoever the answer says is
-better than a rival must be ahead of it in the later reports alone, by one standard error at least,
-the lead being the average of what two options differ by within each period (weights nk/(n + k)).
-There must be one such report, and the time that was asked for must be over. Nothing is bet on them.
-Where only one option is there, and no limit is to be kept, nothing has to be shown.
+A rival is whoever was not decided in one of the reports that decided, from the first of their
+second half on, newcomers too, and is still there; an option that others are compared with is one as
+well. Where the answer is all that is left of them, everybody who is there is. Whoever the answer
+says is better than a rival must be ahead of it in the later reports alone, by one standard error at
+least, the lead being the average of what two options differ by within each period (weights
+nk/(n + k)). There must be one such report, and the time that was asked for must be over. Nothing is
+bet on them. Where only one option is there, and no limit is to be kept, nothing has to be shown.
 
 Where limits have to be kept (rule 2), the answer must keep each of them there by one standard
 error, up to its tolerance. What each of the others must show again is what was clearest, in

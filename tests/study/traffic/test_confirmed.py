@@ -158,7 +158,7 @@ def test_a_certificate_needs_every_rival_seen_after_the_decision():
     assert sp.verify(body, replay=False)
     decided = body["traffic"]["waits"]["decided"]
     for batch, period in zip(body["batches"][decided:], body["traffic"]["periods"][decided:]):
-        first, *others = zip(batch["arms"], batch["counts"], batch["sums"])
+        _first, *others = zip(batch["arms"], batch["counts"], batch["sums"])
         batch["arms"], batch["counts"], batch["sums"] = (list(column) for column in zip(*others))
         left = sum(n for _, n, _ in others)
         period["shares"] = [0.0, *(n / left for _, n, _ in others)]
