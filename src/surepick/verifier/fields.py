@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from surepick.verifier import conditions
+
 _MOST = 20  # that are listed
 
 
@@ -21,10 +23,11 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections hedged lost again unmeasured order options limits traffic chain segment "
+        "corrections conditions unmeasured order options limits traffic chain segment "
         "digest signature "
     ),
     "algorithm": _names("name settings"),
+    "conditions": conditions.FIELDS | {"name"},
     "segment": _names("of name all delta test"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
@@ -67,7 +70,12 @@ def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
             for name, inside in value.items():
                 path = f"{place}.{name}" if place else str(name)
                 if name not in known and place not in _OWN_NAMES:
-                    found[path[:80]] = None
+                    found[_plain(path)[:80]] = None
                 elif path != "algorithm.settings":
                     left.append((path, inside))
     return tuple(found)
+
+
+def _plain(path: str) -> str:
+    """A place in letters that look like no others: ``delta`` may be written in Cyrillic ones."""
+    return path if path.isascii() and path.isprintable() else ascii(path)[1:-1]

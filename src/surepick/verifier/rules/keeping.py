@@ -50,6 +50,7 @@ _PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], 2, ["dire
 _PURSE, _BROKEN, _AVERAGE, _LED = 0.8, 0.1, 0.1, 0.8
 _SUREST = 1e6  # squared standard errors: more are all the same
 _CLOSE = 1e-6  # what rounding may make of log capital, or of an estimate
+_LONGEST = 1000  # characters of a limit
 _LIMIT = re.compile(r"(?:p(\S+) of )?(.+?) (<=|>=) (.+?)(?: ± (\S+))?")
 _MARGIN = re.compile(r"(.+?) ([+-]) (\S+)")
 
@@ -185,7 +186,7 @@ def limits_of(check: Check) -> list[Limit]:
 
 
 def _limit(check: Check, text: str) -> Limit:
-    parts = _LIMIT.fullmatch(text)
+    parts = _LIMIT.fullmatch(text) if len(text) <= _LONGEST else None
     check.demand(parts, f"{text!r:.80} is no limit")
     assert parts is not None
     percent, number, side, target, tolerance = parts.groups()
