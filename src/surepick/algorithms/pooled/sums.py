@@ -45,11 +45,10 @@ class Sums(ABC):
 
     def take(self, ahead: Pairs, behind: Pairs) -> None:
         """A block: ``ahead`` has candidates as rivals of the one; ``behind`` the opposite."""
-        if self.unit is None:
-            self.unit = ahead.bets.unit[0].copy()
+        now = ahead.bets.unit[0]
+        self.unit = now.copy() if self.unit is None else self.unit
         new = np.isnan(self.unit)
-        if new.any():
-            self.unit[new] = ahead.bets.unit[0][new]
+        self.unit[new] = now[new]
         self._add(ahead, behind)
 
     def middle(self, leads: FloatArray) -> FloatArray:
