@@ -46,9 +46,8 @@ class Sums(ABC):
     def take(self, ahead: Pairs, behind: Pairs) -> None:
         """A block: ``ahead`` has candidates as rivals of the one; ``behind`` the opposite."""
         now = ahead.bets.unit[0]
-        self.unit = now.copy() if self.unit is None else self.unit
-        new = np.isnan(self.unit)
-        self.unit[new] = now[new]
+        known = now if self.unit is None else self.unit
+        self.unit = np.where(np.isnan(known), now, known)
         self._add(ahead, behind)
 
     def middle(self, leads: FloatArray) -> FloatArray:
