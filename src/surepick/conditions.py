@@ -21,6 +21,7 @@ from typing import Any
 
 from surepick.errors import FormatError, InvalidInputError, UnknownNameError, listed
 from surepick.promise import Condition
+from surepick.text import duration
 
 _LONGEST = 200  # characters of a field that is a text
 
@@ -92,6 +93,33 @@ _RECORDED = (
         "among all options that were ever added and not retired",
         meaning="“Best” means best among all options that were ever added and not retired.",
     ),
+    # Where visitors are sent by shares, and reported.
+    ConditionKind(
+        "visitors",
+        "provided that every visitor was sent at random by the shares of its period, responds "
+        "independently of the others, and counts once, in that period, with what came of the visit",
+        "if every visitor was sent at random by the shares, and counts once, in the period of the "
+        "visit: not once for each session, and not on the day of a later response",
+    ),
+    ConditionKind(
+        "periods",
+        "provided that no period ended, and nobody was left out of a report, because of results",
+        "if no period ended, and nobody was left out of a report, because of how it looked",
+    ),
+    # Which responses count: it is no condition, but decides who is best where some are slow.
+    ConditionKind(
+        "responses",
+        "where responses count that had come when their period was reported",
+        meaning="What counts is what had come of a visit when its period was reported; what comes "
+        "later does not, and may favour another version.",
+    ),
+    ConditionKind(
+        "window",
+        "where responses count that came within {window} after the end of their period",
+        meaning="What counts is what came of a visit within {window} after the end of its period; "
+        "what comes later does not, and may favour another version.",
+        fields=("window",),
+    ),
     # Where reports of visitors are compared period by period.
     ConditionKind(
         "leads",
@@ -111,6 +139,22 @@ _RECORDED = (
         "the first period",
     ),
 )
+
+
+def of_visitors(window: float) -> list[Condition]:
+    """On what every promise about visitors rests, who have so many seconds to respond.
+
+    Examples
+    --------
+    >>> of_visitors(86_400.0)[2]
+    'where responses count that came within 1 day after the end of their period'
+    """
+    within = CONDITIONS["window"].of(window=duration(window)) if window else None
+    responses = CONDITIONS["responses"].of() if within is None else within
+    first, second, leads = (CONDITIONS[name].of() for name in ("visitors", "periods", "leads"))
+    return [first, second, responses, leads]
+
+
 # -- what only those know who measured -------------------------------------------------------
 _STATED = (
     # The first of two rewards of a pull counts.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import State
 from surepick.algorithms.findings import NOBODY, Claims, Guarantee
 from surepick.arrays.types import IntArray
-from surepick.conditions import CONDITIONS, joined
+from surepick.conditions import CONDITIONS, joined, of_visitors
 from surepick.problem import Problem
 from surepick.run import comparisons, quantiles
 from surepick.run.on_items import in_words as said_on_items
@@ -232,11 +232,11 @@ class Answer:
             return made
         blocks = self._record["evidence"].get("blocks", [])
         happened = (
-            ("past" in traffic, "leads"),
             (bool(self.limits), "keeps"),
             (bool(blocks) and "dealt" in blocks[0], "one-rate"),
         )
-        more = [CONDITIONS[name].of() for so, name in happened if so]
+        more = of_visitors(traffic["window"])
+        more += [CONDITIONS[name].of() for so, name in happened if so]
         rests = replace(promise, conditions=joined(promise.conditions, more))
         return replace(made, guarantee=Guarantee.of(rests))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import Best
-from surepick.conditions import CONDITIONS, read_stated
+from surepick.conditions import CONDITIONS, of_visitors, read_stated
 from surepick.errors import SurepickError
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import KnownNoise, read_kind
@@ -72,6 +72,7 @@ def _known(body: dict[str, Any], said: Stated) -> _Known:
     conditions = [trusting(read_misfit(held)), kind.provided, kind.provided_on_items]
     conditions += [one.of() for one in CONDITIONS.values() if not one.fields]
     conditions += read_stated(body.get("conditions", ()))
+    conditions += of_visitors(body["traffic"]["window"]) if "traffic" in body else []
     algorithm, reasons = _algorithm(body), list(REASONS)
     asked, on_items = Best() if algorithm is None else algorithm.asked, False
     promised = list[Promised]()

@@ -24,6 +24,13 @@ CHANGED = (
     "neither on the rewards nor on whom one favours"
 )
 TURNED = "among all options that were ever added and not retired"
+VISITORS = (
+    "provided that every visitor was sent at random by the shares of its period, responds "
+    "independently of the others, and counts once, in that period, with what came of the visit"
+)
+PERIODS = "provided that no period ended, and nobody was left out of a report, because of results"
+RESPONSES = "where responses count that had come when their period was reported"
+WINDOW = "where responses count that came within {window} after the end of their period"
 LEADS = "provided that which of two options is better does not change from period to period"
 KEEPS = "provided that which options keep the limits does not change from period to period"
 ONE_RATE = (
@@ -73,6 +80,16 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
 
 #: names of all their fields
 FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
+
+
+def of_visitors(window: float) -> list[str]:
+    """What every statement about visitors rests on, who have so many seconds to respond."""
+    text = f"{window:g} seconds"
+    for size, unit in ((60.0, "minute"), (3600.0, "hour"), (86_400.0, "day")):
+        if window >= size and window % size == 0.0:
+            text = f"{window / size:,.0f} {unit}" + ("" if window == size else "s")
+    responses = WINDOW.format(window=text) if window else RESPONSES
+    return [VISITORS, PERIODS, responses, LEADS]
 
 
 def stated_in(check: Check) -> list[str]:

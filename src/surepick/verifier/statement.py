@@ -242,8 +242,8 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
     if check.body.get("options"):
         parts = [*parts, conditions.TURNED]
     parts += conditions.stated_in(check)
-    if "past" in check.body.get("traffic", {}):
-        parts = [*parts, conditions.LEADS]
+    if "traffic" in check.body:
+        parts += conditions.of_visitors(check.body["traffic"]["window"])
     if "traffic" in check.body and check.rule == "keeping":
         parts = [*parts, conditions.KEEPS]
     if check.rule == "pooled" and is_dealt(check):

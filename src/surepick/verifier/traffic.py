@@ -25,7 +25,7 @@ _STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 _LEVEL = 0.001
 _UNIT = 2.0**-53  # to which a sum is exact, with every number that is added
 _SLACK = 1e-9  # of the squared range, for each reward: nothing that bets notice
-_RULES = {"at_least", "control", "control_share", "periods"}
+_RULES = {"at_least", "control", "control_share", "periods", "window"}
 
 
 def check_traffic(check: Check) -> None:
@@ -41,6 +41,8 @@ def check_traffic(check: Check) -> None:
     for name in ("at_least", "control_share"):
         share = exact.number(traffic[name], f"traffic: {name}")
         check.demand(0.0 <= share < 1.0, f"traffic: {name} is no share")
+    window = exact.number(traffic["window"], "traffic: the time that visitors have to respond")
+    check.demand(window >= 0.0, "traffic: visitors have less than no time to respond")
     periods = exact.mappings(traffic["periods"], "periods")
     check.demand(len(periods) == len(check.batches), "periods and batches do not correspond")
     names = [exact.text(period["name"], "the name of a period") for period in periods]

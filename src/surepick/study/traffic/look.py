@@ -187,6 +187,7 @@ class Traffic:
             "at_least": sharing.at_least,
             "control": sharing.control,
             "control_share": sharing.control_share,
+            "window": self.desk.rules.window,
             "periods": [
                 {"name": one.name, "shares": json.loads(one.shares), "settled": one.settled} | time
                 for one, time in zip(periods, times, strict=True)
