@@ -46,7 +46,7 @@ from surepick.study.pulls import as_name, said_by
 from surepick.study.segments import segment_of
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_to
-from surepick.study.traffic.report import Counts, read_report, rows_of
+from surepick.study.traffic.report import Counts, NobodyCame, read_report, rows_of
 from surepick.study.traffic.results import Recorded, plain
 from surepick.study.traffic.rules import TrafficRules, deal_seed, demanded_rules
 from surepick.text import plural
@@ -255,7 +255,13 @@ class _Record(_OfPeriod):
         name, rules, study = given["period"], given["rules"], scene.record.id
         run, at = scene.run()
         due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
-        counts = read_report(run.problem_ahead, given["report"], _shares(due, run))
+        try:
+            counts = read_report(run.problem_ahead, given["report"], _shares(due, run))
+        except NobodyCame:
+            if due.name is None or known is not None:  # it has no name yet, and goes on
+                raise
+            done = self._nobody(scene, at, name, run, who, given["check"])
+            return self.apply(scene, given, who) if done is None else done
         if known is not None and Counts.from_json(known.content).reported != counts.reported:
             raise TellConflictError(
                 f"period {name!r} was already recorded with other numbers, which still count. "
@@ -290,6 +296,38 @@ class _Record(_OfPeriod):
         content |= {key: said for key, said in (("by", who.by), ("reason", who.reason)) if said}
         how = {"more": write, "same": same, "outcome": outcome, "text": text}
         return Step(at, content, run, run.stopped, False, **how)
+
+    def _nobody(
+        self, scene: Scene, at: StudyProgress, name: str, run: Run, who: Who, check: bool
+    ) -> Act | None:
+        """Nobody came in a period that has its name already: its shares are those of the next.
+
+        None where something else happened first.
+        """
+        study = scene.record.id
+
+        def go_on(tx: Transaction) -> bool:
+            running = tx.periods(study, at.batch)
+            if tx.progress(study, lock=True).place != at.place or running[0].name != name:
+                return False
+            if any(one.shares != running[0].shares for one in running):
+                raise InvalidInputError(
+                    f"visits: nobody came in period {name!r}, and the period after it has other "
+                    "shares already, so it cannot take its place; count the visitors of both "
+                    "periods who were sent by the shares of the first, and report them as one"
+                )
+            if not check:
+                for one in running:
+                    tx.name_period(study, one.number, None)
+                for one, after in zip(running, running[1:]):
+                    tx.name_period(study, one.number, after.name)
+            return True
+
+        if not scene.storage.write(go_on):
+            return None
+        status = "checked" if check else "nobody"
+        outcome = Recorded(name, status, 0, run.state.left(), run.stopped).to_dict()
+        return self.done(outcome, who, at.now)
 
     def act(self, link: Link, scene: Scene) -> Act:
         """The report that a link is about, and by whom it was sent."""
