@@ -233,6 +233,7 @@ def identify(
             run.tell(batch, rewards)
             if on_batch is not None:
                 on_batch(run)
+    run.doubts.set_back = calls.generators.set_back and run.algorithm.measured_on() is None
     if calls.again:
         run.rest_on("lost", pulls=calls.again)
     return run.without(run.answer, lacking)

@@ -669,6 +669,7 @@ class Run:
         if answer.guarantee and ASSUMED.of(self.problem.noise_kind).steady:
             cancel = self.algorithm.levels_cancel(self.problem)
             broken += [DRIFTED] if self.doubts.drift(self.problem, self.batches, cancel) else []
+        broken += self.doubts.not_afresh()
         return without_guarantee(answer, " and ".join(broken))
 
     def without(self, answer: Answer, cells: Sequence[Unmeasured]) -> Answer:

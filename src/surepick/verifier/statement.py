@@ -59,6 +59,8 @@ _BROKEN = (
     "some options vary more than others",
     "the linear model does not fit",
     "rewards changed over time",
+    "the same numbers came back to the last digit, as if one draw was counted often",
+    "random numbers were set back between measurements, so one draw counted often",
 )
 _ONE_FAILED = re.compile(r".+ failed \d+ of \d+ times, far more often than the other arms")
 _ALL_FAILED = re.compile(r"\d+ of \d+ measurements failed")

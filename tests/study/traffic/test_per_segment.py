@@ -164,7 +164,7 @@ def test_a_period_without_visitors_gives_no_others_its_place():
         desk.split(period=f"day {number}")
     desk.record(dict(zip(LABELS, [(900, 9), (900, 25), (900, 9)])), "day 0")
     desk.split(period="day 2")
-    nobody = {label: (0, 0) for label in LABELS}
+    nobody = dict.fromkeys(LABELS, (0, 0))
     with pytest.raises(sp.SurepickError, match="the period after it has other shares already"):
         desk.record(nobody, "day 1")
     desk.record(dict(zip(LABELS, [(900, 9), (900, 25), (900, 9)])), "day 1")

@@ -16,6 +16,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -319,7 +320,7 @@ class _Record(_OfPeriod):
             if not check:
                 for one in running:
                     tx.name_period(study, one.number, None)
-                for one, after in zip(running, running[1:]):
+                for one, after in pairwise(running):
                     tx.name_period(study, one.number, after.name)
             return True
 
