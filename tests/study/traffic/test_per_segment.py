@@ -138,9 +138,8 @@ def test_a_segment_without_visitors_stops_no_period_that_was_named_before():
     report = day_of(test, np.random.default_rng(0), alike)
     phones = {label: {"phone": own["phone"]} for label, own in report.items()}
     zeros = {label: own | {"desk": (0, 0)} for label, own in phones.items()}
-    for day, (ahead, given) in enumerate([((), phones), ((1, 2), zeros), ((), phones)]):
-        for number in (day, *(day + more for more in ahead)):
-            test.split(period=f"day {number}")
+    for day, given in enumerate([phones, zeros, phones]):
+        test.split(period=f"day {day}")
         for _ in range(2):  # the same report again changes nothing
             found = test.record(given, f"day {day}")
             assert found["desk"].status == "nobody"
@@ -153,25 +152,31 @@ def test_a_segment_without_visitors_stops_no_period_that_was_named_before():
     nobody = {label: dict.fromkeys(NAMES, (0, 0)) for label in LABELS}
     assert {one.status for one in test.record(nobody, "day 4").values()} == {"nobody"}
     check_chain(test.studies["desk"].storage, test.studies["desk"].desk.record)
-    follow(test)
+    rng, number = np.random.default_rng(1), 5
+    while not test.finished:
+        test.record(day_of(test, rng), f"day {number}")
+        number += 1
     assert verify_segments(json.loads(json.dumps(test.answers.certificate())), replay=True)
 
 
-def test_a_period_without_visitors_gives_no_others_its_place():
-    test = begun()
-    desk = test.studies["desk"]
+def test_a_period_without_visitors_before_another_that_has_its_shares_says_what_to_do():
+    desk, nobody = begun().studies["desk"], dict.fromkeys(LABELS, (0, 0))
+    some = dict(zip(LABELS, [(900, 9), (900, 25), (900, 9)]))
     for number in range(2):
         desk.split(period=f"day {number}")
-    desk.record(dict(zip(LABELS, [(900, 9), (900, 25), (900, 9)])), "day 0")
-    desk.split(period="day 2")
-    nobody = dict.fromkeys(LABELS, (0, 0))
-    with pytest.raises(sp.SurepickError, match="the period after it has other shares already"):
-        desk.record(nobody, "day 1")
-    desk.record(dict(zip(LABELS, [(900, 9), (900, 25), (900, 9)])), "day 1")
-    left = {label: (0, 0) for label, share in desk.split(period="day 2").shares.items() if share}
-    assert desk.record(left, "day 2", check=True).status == "checked"
-    assert desk.record(left, "day 2").status == "nobody"
-    assert desk.periods()[-1]["period"] is None
+    with pytest.raises(sp.SurepickError, match="of both in 'day 0', and nobody in 'day 1'"):
+        desk.record(nobody, "day 0")
+    desk.record(some, "day 0")
+    assert desk.record(nobody, "day 1", check=True).status == "checked"
+    assert desk.record(nobody, "day 1").status == "nobody"
+    since = desk.periods()[-1]["since"]
+    assert desk.split(period="day 2").since == since
+    desk.split(period="day 3")
+    desk.record(some, "day 2")
+    desk.split(period="day 4")
+    left = {label: (0, 0) for label, share in desk.split(period="day 3").shares.items() if share}
+    with pytest.raises(sp.SurepickError, match="they differ, so visitors of both cannot"):
+        desk.record(left, "day 3")
 
 
 def test_a_query_counts_all_segments(tmp_path):

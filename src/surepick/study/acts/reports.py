@@ -16,7 +16,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -301,7 +300,7 @@ class _Record(_OfPeriod):
     def _nobody(
         self, scene: Scene, at: StudyProgress, name: str, run: Run, who: Who, check: bool
     ) -> Act | None:
-        """Nobody came in a period that has its name already: its shares are those of the next.
+        """Nobody came in a period that has its name already: it goes on under the name of the next.
 
         None where something else happened first.
         """
@@ -311,17 +310,17 @@ class _Record(_OfPeriod):
             running = tx.periods(study, at.batch)
             if tx.progress(study, lock=True).place != at.place or running[0].name != name:
                 return False
-            if any(one.shares != running[0].shares for one in running):
+            if len(running) > 1:
+                after = running[1]
+                cure = f"count the visitors of both in {name!r}, and nobody in {after.name!r}"
+                if after.shares != running[0].shares:
+                    cure = "they differ, so visitors of both cannot be counted as one: stop here"
                 raise InvalidInputError(
-                    f"visits: nobody came in period {name!r}, and the period after it has other "
-                    "shares already, so it cannot take its place; count the visitors of both "
-                    "periods who were sent by the shares of the first, and report them as one"
+                    f"visits: nobody came in period {name!r}, and period {after.name!r} has its "
+                    f"shares already; {cure}"
                 )
             if not check:
-                for one in running:
-                    tx.name_period(study, one.number, None)
-                for one, after in pairwise(running):
-                    tx.name_period(study, one.number, after.name)
+                tx.name_period(study, running[0].number, None)
             return True
 
         if not scene.storage.write(go_on):
