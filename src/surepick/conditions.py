@@ -21,7 +21,7 @@ from typing import Any
 
 from surepick.errors import FormatError, InvalidInputError, UnknownNameError, listed
 from surepick.promise import Condition
-from surepick.text import duration
+from surepick.text import plural
 
 _LONGEST = 200  # characters of a field that is a text
 
@@ -65,8 +65,41 @@ def _shown(condition: str, name: str, value: Any) -> str:
     )
 
 
+#: what becomes of an error probability where not one run is looked at, but the best of several
+REPEATED = "choosing among several studies, or repeating one until it fits, multiplies the risk"
+_DAY, _HOUR = 86_400, 3_600
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it, without losing any of it.
+
+    Examples
+    --------
+    >>> duration(604800), duration(5400), duration(7200)
+    ('7 days', '5400 seconds', '2 hours')
+    """
+    for size, unit in ((_DAY, "day"), (_HOUR, "hour")):
+        if seconds % size == 0:
+            return plural(int(seconds // size), unit)
+    return f"{seconds:.12g} seconds"
+
+
 # -- what follows from the record ------------------------------------------------------------
 _RECORDED = (
+    # Of everything that is not certain.
+    ConditionKind(
+        "alone",
+        "for this run: choosing among several, or running again until it is so, multiplies the "
+        "probability of an error",
+        meaning=f"{REPEATED[:1].upper()}{REPEATED[1:]}.",
+    ),
+    # Of all but complete tables, whose cells are measured once, and visitors.
+    ConditionKind(
+        "afresh",
+        "provided that every measurement is drawn afresh, and none just repeats an earlier one",
+        "if every measurement is drawn afresh (measuring again does not just repeat an earlier "
+        "result)",
+    ),
     ConditionKind(
         "past",
         "provided that what was measured in the past did not depend on rewards",
@@ -93,34 +126,33 @@ _RECORDED = (
         "among all options that were ever added and not retired",
         meaning="“Best” means best among all options that were ever added and not retired.",
     ),
-    # Where visitors are sent by shares, and reported.
+    # Visitors of a site: what is counted, and when.
     ConditionKind(
         "visitors",
-        "provided that every visitor was sent at random by the shares of its period, responds "
-        "independently of the others, and counts once, in that period, with what came of the visit",
-        "if every visitor was sent at random by the shares, and counts once, in the period of the "
-        "visit: not once for each session, and not on the day of a later response",
+        "provided that each visitor is counted once, in the period of the visit with all responses "
+        "to it, and responds independently of all others",
+        "if each visitor is counted once, responses count in the period in which their visitor "
+        "came, and visitors respond independently of each other",
     ),
     ConditionKind(
-        "periods",
-        "provided that no period ended, and nobody was left out of a report, because of results",
-        "if no period ended, and nobody was left out of a report, because of how it looked",
-    ),
-    # Which responses count: it is no condition, but decides who is best where some are slow.
-    ConditionKind(
-        "responses",
-        "where responses count that had come when their period was reported",
-        meaning="What counts is what had come of a visit when its period was reported; what comes "
-        "later does not, and may favour another version.",
+        "sent",
+        "provided that visitors were sent at random by the shares of their period, and that no "
+        "period ended, and nobody was left out of its report, because of results",
+        "if visitors were sent at random by the shares, and no period ended, and nobody was left "
+        "out of its report, because of how it looked",
     ),
     ConditionKind(
-        "window",
-        "where responses count that came within {window} after the end of their period",
-        meaning="What counts is what came of a visit within {window} after the end of its period; "
-        "what comes later does not, and may favour another version.",
+        "until-reported",
+        "where a response counts if it had come when the period of its visitor was reported",
+        meaning="A response counts if it had come when the period of its visitor was reported.",
+    ),
+    ConditionKind(
+        "in-window",
+        "where a response counts if it came within the {window} that visitors have for it",
+        meaning="A response counts if it came within the {window} that visitors have for it.",
         fields=("window",),
     ),
-    # Where reports of visitors are compared period by period.
+    # Reports of visitors are compared period by period.
     ConditionKind(
         "leads",
         "provided that which of two options is better does not change from period to period",
@@ -139,22 +171,6 @@ _RECORDED = (
         "the first period",
     ),
 )
-
-
-def of_visitors(window: float) -> list[Condition]:
-    """On what every promise about visitors rests, who have so many seconds to respond.
-
-    Examples
-    --------
-    >>> of_visitors(86_400.0)[2]
-    'where responses count that came within 1 day after the end of their period'
-    """
-    within = CONDITIONS["window"].of(window=duration(window)) if window else None
-    responses = CONDITIONS["responses"].of() if within is None else within
-    first, second, leads = (CONDITIONS[name].of() for name in ("visitors", "periods", "leads"))
-    return [first, second, responses, leads]
-
-
 # -- what only those know who measured -------------------------------------------------------
 _STATED = (
     # The first of two rewards of a pull counts.
@@ -182,6 +198,15 @@ _STATED = (
         "were, and the second one counts)",
         fields=("pulls",),
     ),
+    # Items are not drawn from anything: they are all splits of the same rows.
+    ConditionKind(
+        "splits",
+        "where items are splits of one data set, and nothing is said of other data",
+        plain="",
+        meaning="Items are splits of one data set: nothing is said of new data.",
+    ),
+    # Something was timed run by run.
+    ConditionKind("apart", "provided that a run does not change how long the next one takes"),
 )
 #: all of them, by their names
 CONDITIONS = {one.name: one for one in (*_RECORDED, *_STATED)}

@@ -240,18 +240,3 @@ def _show(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: whole days where it has some.
-
-    Examples
-    --------
-    >>> duration(7 * 86_400.0), duration(90.0)
-    ('7 days', '90 seconds')
-    """
-    for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
-        if seconds >= size and seconds % size == 0.0:
-            n = round(seconds / size)
-            return f"{n:,} {unit}{'' if n == 1 else 's'}"
-    return f"{seconds:g} seconds"

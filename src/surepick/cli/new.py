@@ -351,7 +351,7 @@ def _further(text: str) -> tuple[str, Any]:
 
 def _understood(study: Study, problem: Problem) -> list[str]:
     """What was understood of the question, the control and the window."""
-    from surepick.text import duration
+    from surepick.study.traffic.words import duration
 
     rules, asked = study.traffic.desk.rules, study.algorithm.asked
     rates, epsilon = problem.noise_kind.bounds == (0.0, 1.0), study.algorithm.epsilon

@@ -22,7 +22,7 @@ import numpy as np
 
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import real, whole
-from surepick.calls.afresh import cure_of
+from surepick.calls.afresh import SET_BACK, cure_of
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -217,7 +217,8 @@ def compare(
                 run.tell(batch, rewards)
     if found.error:
         run.end()
-    run.doubts.set_back = calls.generators.set_back and given is None
+    if calls.generators.set_back and given is None:
+        run.doubts.told.append(SET_BACK)
     if calls.again:
         run.rest_on("lost", pulls=calls.again)
     answer = run.without(run.answer, found.lacking)

@@ -14,7 +14,7 @@ from surepick.algorithms.base import ToldPulls
 from surepick.algorithms.findings import Guarantee
 from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
-from surepick.calls.afresh import REPEATED, SET_BACK, Repeats
+from surepick.calls.afresh import REPEATED, Repeats
 from surepick.problem import Problem
 from surepick.promise import Reason
 from surepick.run.answer import Answer
@@ -125,7 +125,7 @@ class Doubts:
         self._triples: Triples | None = None
         self._in_time = InTime()
         self._repeats = Repeats()
-        self.set_back = False  #: whether what is called sets random numbers back
+        self.told: list[str] = []  #: by who measures: what else it noticed, in a few words each
         self._drift: tuple[int, Finding | None] = (0, None)  # as of so many batches
 
     def keep(self, batch: Batch, rewards: FloatArray, strata: Any) -> None:
@@ -141,8 +141,7 @@ class Doubts:
 
     def not_afresh(self) -> list[str]:
         """What gives away that one draw was counted often, in a few words each."""
-        found = [REPEATED] if self._repeats.options() else []
-        return found + ([SET_BACK] if self.set_back else [])
+        return [*([REPEATED] if self._repeats.options() else []), *self.told]
 
     def drift(self, problem: Problem, batches: int, levels_cancel: bool) -> Finding | None:
         """Whether an option changed on its own, after so many batches."""

@@ -10,7 +10,7 @@ from surepick import plugins
 from surepick.arrays import limits
 from surepick.errors import CertificateError
 from surepick.run.made import comes_out_alike
-from surepick.run.stated import promise_stated
+from surepick.run.stated import promise_stated, rewards_stated
 
 if TYPE_CHECKING:
     from surepick.verifier.record import Certificate
@@ -76,7 +76,7 @@ def verify(
         plugins.load()
     found = verify_alone(record, problem)
     plain = promise_stated(body, found.stated).plain()
-    found = dataclasses.replace(found, plain=plain)
+    found = dataclasses.replace(found, plain=plain, rewards=rewards_stated(body))
     if replay is False:
         return found
     from surepick.run import replay as again

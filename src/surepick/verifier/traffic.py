@@ -16,6 +16,7 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.conditions import of_visitors
 from surepick.verifier.noise import Noise, read_noise
 from surepick.verifier.options import at_first, turns_of
 from surepick.verifier.own_past import went_their_own_way
@@ -25,7 +26,7 @@ _STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 _LEVEL = 0.001
 _UNIT = 2.0**-53  # to which a sum is exact, with every number that is added
 _SLACK = 1e-9  # of the squared range, for each reward: nothing that bets notice
-_RULES = {"at_least", "control", "control_share", "periods", "waits", "window"}
+_RULES = {"at_least", "control", "control_share", "periods", "waits"}
 
 
 def check_traffic(check: Check) -> None:
@@ -34,15 +35,14 @@ def check_traffic(check: Check) -> None:
         return
     traffic = exact.mapping(check.body["traffic"], "what it says of traffic")
     check.demand(
-        set(traffic) - {"past"} == _RULES,
+        set(traffic) - {"past", "window"} == _RULES,
         "what it says of traffic is not what is published",
     )
+    of_visitors(traffic)  # refuses a window that is none
     check.demand(check.rule in ("pooled", "keeping"), "traffic is decided by another rule")
     for name in ("at_least", "control_share"):
         share = exact.number(traffic[name], f"traffic: {name}")
         check.demand(0.0 <= share < 1.0, f"traffic: {name} is no share")
-    window = exact.number(traffic["window"], "traffic: the time that visitors have to respond")
-    check.demand(window >= 0.0, "traffic: visitors have less than no time to respond")
     periods = exact.mappings(traffic["periods"], "periods")
     check.demand(len(periods) == len(check.batches), "periods and batches do not correspond")
     names = [exact.text(period["name"], "the name of a period") for period in periods]

@@ -61,6 +61,7 @@ _MALFORMED = (
     ArithmeticError,
     RecursionError,
 )
+_CHAIN = {"study", "links", "head", "at"}
 _WITH_PAST = ("pooled", "keeping", "estimated-noise", "checked-fit")
 
 
@@ -84,6 +85,8 @@ class Verification:
     unknown: tuple[str, ...] = ()  #: fields that nobody here knows, and that were not checked
     stated: Stated = field(default_factory=Stated)  #: the statement part by part, as it was checked
     plain: str = field(default="", compare=False)  #: in plain words, from ``surepick.verify``
+    #: what its measurements are said to give, in plain words, from ``surepick.verify``
+    rewards: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
         return self.complete
@@ -197,6 +200,12 @@ def _run(check: Check, record: Certificate) -> Verification:
     check.check_measured()
     check_traffic(check)
     if "chain" in body:  # of the study that it is from: what it says, the database knows
+        check.demand(
+            exact.mapping(body["chain"], "its chain").keys() == _CHAIN,
+            "what it says of its chain is not what is published",
+        )
+        exact.text(body["chain"]["study"], "the study of its chain")
+        exact.number(body["chain"]["at"], "the time of its chain")
         head = exact.text(body["chain"]["head"], "the head of its chain")
         check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
         links = exact.whole(body["chain"]["links"], "the length of its chain")

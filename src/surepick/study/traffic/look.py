@@ -181,11 +181,11 @@ class Traffic:
             number = 2 if run.state.further else 1  # limits have to be kept again, too
             waited = {"least": waits.least, "decided": waits.decided}
             rule |= {"waits": {"rule": number, **waited}}
+        rule |= {"window": window} if (window := self.desk.rules.window) else {}
         return rule | {
             "at_least": sharing.at_least,
             "control": sharing.control,
             "control_share": sharing.control_share,
-            "window": self.desk.rules.window,
             "periods": [
                 {"name": one.name, "shares": json.loads(one.shares), "settled": one.settled} | time
                 for one, time in zip(periods, times, strict=True)

@@ -377,6 +377,15 @@ def _points(x: float, yes_no: bool) -> str:
     return f"{100 * x:+.2f}" if yes_no else f"{x:+.4g}"
 
 
+def duration(seconds: float) -> str:
+    """A window as people say it: whole days where it has some."""
+    for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
+        if seconds >= size and seconds % size == 0.0:
+            n = round(seconds / size)
+            return f"{n:,} {unit}{'' if n == 1 else 's'}"
+    return f"{seconds:g} seconds"
+
+
 def _long(days: float) -> str:
     hours = 24.0 * days
     n, unit = (round(hours), "hour") if hours < 47.5 else (round(days), "day")
