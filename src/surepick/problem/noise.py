@@ -764,9 +764,11 @@ class Preference(WithinBounds):
     @property
     def provided(self) -> Condition:
         return Condition(
-            "where a tie counts half for each, and provided that no comparison depends on how the "
-            "others came out",
+            "where a tie counts half for each, options being what was shown of them, and provided "
+            "that no comparison depends on how the others came out",
             "if no comparison depends on how the others came out (a tie counts half for each)",
+            meaning="Options are compared by what was shown of them: where that was one kept "
+            "answer each, this is about these answers.",
         )
 
     @property
