@@ -40,7 +40,7 @@ def test_the_fastest_is_named_with_how_often_it_won():
     assert (found.label, found.decided) == ("a", True)
     assert str(found).startswith(f"a is the fastest (after {found.runs:,} runs in random order).")
     assert "Of 100 studies like this one, at most 5 name a wrong option." in str(found)
-    assert str(found).endswith("This holds if a run does not change how long the next one takes.")
+    assert str(found).endswith(", and if a run does not change how long the next one takes.")
     assert found.answer.guarantee.promise.exact.endswith(
         "provided that a run does not change how long the next one takes"
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import Best
-from surepick.conditions import CONDITIONS, read_stated
+from surepick.conditions import CONDITIONS, duration, read_stated
 from surepick.errors import SurepickError
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import KnownNoise, NoiseKind, read_kind
@@ -44,7 +44,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
     known, delta = _known(body, said), float(body["delta"])
     needs = (said.needs,) if said.needs else ()
     stopped = Stopped(stopped_by(said.stopped, said.limit), said.left) if said.stopped else None
-    what = known.promised.get(said.now or said.what)
+    what = known.promised.get(said.what)
     if what is None and said.what:
         what = as_said(body["claim"]["guarantee"], f"{said.what}{said.sure}")
     return Promise(
@@ -58,7 +58,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
         several=said.several,
         smaller=said.smaller,
         stopped=stopped,
-        why=known.reasons.get(said.why, Reason(said.why, joint=said.joint)) if said.why else None,
+        why=known.reasons.get(said.why, Reason(said.why)) if said.why else None,
     )
 
 
@@ -68,6 +68,8 @@ def _known(body: dict[str, Any], said: Stated) -> _Known:
     kind = KnownNoise(1.0) if kind is None else kind
     conditions = [trusting(read_misfit(held)), kind.provided, kind.provided_on_items]
     conditions += [one.of() for one in CONDITIONS.values() if not one.fields]
+    window = body.get("traffic", {}).get("window")
+    conditions += [] if window is None else [CONDITIONS["in-window"].of(window=duration(window))]
     conditions += read_stated(body.get("conditions", ()))
     algorithm, reasons = _algorithm(body), list(REASONS)
     asked, on_items = Best() if algorithm is None else algorithm.asked, False

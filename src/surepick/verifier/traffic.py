@@ -16,6 +16,7 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.conditions import of_visitors
 from surepick.verifier.noise import Noise, read_noise
 from surepick.verifier.options import at_first, turns_of
 from surepick.verifier.own_past import went_their_own_way
@@ -34,9 +35,10 @@ def check_traffic(check: Check) -> None:
         return
     traffic = exact.mapping(check.body["traffic"], "what it says of traffic")
     check.demand(
-        set(traffic) - {"past"} == _RULES,
+        set(traffic) - {"past", "window"} == _RULES,
         "what it says of traffic is not what is published",
     )
+    of_visitors(traffic)  # refuses a window that is none
     check.demand(check.rule in ("pooled", "keeping"), "traffic is decided by another rule")
     for name in ("at_least", "control_share"):
         share = exact.number(traffic[name], f"traffic: {name}")

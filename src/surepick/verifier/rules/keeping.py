@@ -43,7 +43,7 @@ from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News
 from surepick.verifier.rules.pooled import Market
 from surepick.verifier.stated import Stated
-from surepick.verifier.statement import check_statement, joined, settle, sure, withdrawn
+from surepick.verifier.statement import check_statement, resting, settle, sure, withdrawn
 from surepick.verifier.views import ByArm, Field
 
 _PRECISIONS, _ACCOUNTS, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], ["direct"]
@@ -97,12 +97,13 @@ def verify(check: Check) -> Found:
         check.demand(len(batches) == 1, f"block {number} is not one batch")
         book.turn(told)
         told += record["batches"]
+        none = not record["rivals"] and not record["dropped"]
         if number >= len(blocks) - check.waited:
-            none = not record["rivals"] and not record["dropped"]
             check.demand(book.over and none, "bets were made after the decision")
             continue
-        over = book.over
-        check.demand(not over, f"block {number} comes after the question was answered")
+        if book.over:  # it only waits, until options come or go
+            check.demand(none, f"block {number} comes after the question was answered")
+            continue
         book.settle(record, batches[0], f"block {number}")
     book.turn(told)
     check.risk = check.delta
@@ -141,7 +142,7 @@ def conclude(check: Check, found: Found) -> None:
         due = Stated(f"no option keeps {exactly}", sure(check.delta), _THEOREM)
         features = "whatever the features are worth" if math.isinf(check.misfit) else ""
         noise = check.kind.rests_on(items=False)
-        said = joined(check, due, features, noise, *check.further)
+        said = resting(check, due, features, noise, *check.further)
         settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
         return
     check.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
