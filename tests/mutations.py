@@ -78,15 +78,15 @@ MUTATIONS = (
     Mutation(
         "whole-delta-for-a-segment",
         "verifier/segments.py",
-        "most = Fraction(whole) / len(names) * (1 + _SLACK)",
-        "most = Fraction(whole) * (1 + _SLACK)",
+        "most = Fraction(part.delta) / len(part.all) * (1 + _SLACK)",
+        "most = Fraction(part.delta) * (1 + _SLACK)",
         _PER_SEGMENT,
     ),
     Mutation(
         "segment-left-out",
         "verifier/segments.py",
-        '"all": list(parts), "delta": whole}',
-        '"all": own["all"] if own else [], "delta": whole}',
+        "Part(whole.of, name, names, whole.delta, whole.test)",
+        "Part(whole.of, name, part.part.all, whole.delta, whole.test)",
         _PER_SEGMENT,
     ),
     Mutation(
@@ -298,13 +298,6 @@ MUTATIONS = (
         "verifier/rules/alba.py",
         "(surplus > 0) & (found >= math.log(1 / level) - 1e-6)",
         "(surplus > 0) | (found > 0)",
-        _FORGERIES,
-    ),
-    Mutation(
-        "noise-of-choice",
-        "verifier/rules/estimated_noise.py",
-        'exact.number(entry["noise"], "a noise"), noise,',
-        'exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
         _FORGERIES,
     ),
     Mutation(
@@ -618,13 +611,6 @@ MUTATIONS = (
         "",
         "algorithms/wrappers/test_checked_fit.py",
     ),
-    Mutation(
-        "lower-end-of-the-noise",
-        "algorithms/wrappers/estimated_noise.py",
-        "chdtri(self.freedom, 1 - _LEVEL)",
-        "chdtri(self.freedom, _LEVEL)",
-        "algorithms/wrappers/test_estimated_noise.py",
-    ),
     # -- run, storage, study
     Mutation(
         "sums-of-the-last-batch",
@@ -748,9 +734,9 @@ MUTATIONS = (
     ),
     Mutation(
         "certificates-hide-copies",
-        "verifier/hedged.py",
-        "check.demand(count > 0,",
-        "check.demand(count > -9,",
+        "verifier/conditions.py",
+        "if found < 1:",
+        "if found < -9:",
         "study/test_hedge.py -k rests_on",
     ),
     Mutation(
@@ -762,9 +748,9 @@ MUTATIONS = (
     ),
     Mutation(
         "failures-add-no-condition",
-        "run/guarantee.py",
-        "        (lost, LOST),",
-        "        (False, LOST),",
+        "study/study.py",
+        '"lost": len(pulls), ',
+        '"lost": 0, ',
         "study/test_lost.py -k names_what",
     ),
     Mutation(

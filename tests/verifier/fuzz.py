@@ -56,7 +56,6 @@ RULES = {
         lambda: certificate_of("glr in rounds"),
     ],
     "checked-fit": [lambda: certificate_of("checked-fit", inner="peleg")],
-    "estimated-noise": [lambda: certificate_of("estimated-noise", inner="peleg")],
     "misfit": [
         lambda: as_json(distrusted(None, math.inf)),
         lambda: as_json(distrusted("equal", 0.1)),
@@ -133,12 +132,14 @@ OUTCOMES = (
     "accepted: another problem",
     "accepted: other rewards",
     "accepted: other pulls, not replayed",
+    "replayed: batches left out",
     "accepted: another answer, not replayed",
     "replayed: other pulls",
     "replayed: another answer",
     "crash",
 )
 BAD = OUTCOMES[-4:]
+UNREPLAYED = BAD[0]
 PROBLEM = ("problem", "past", "options", "delta", "epsilon")
 
 
@@ -335,6 +336,21 @@ def change_rewards(rng, body):
     told["sums"][i] += float(rng.normal()) * 10.0 ** int(rng.integers(-6, 2))
 
 
+def take_from_another(rng, body, others):
+    """A part of another honest certificate of the same rule in the place of its own."""
+    other = _some(rng, others)
+    shared = [path for path in places(body) if len(path) <= 3 and _at_or_none(other, path)]
+    path = _some(rng, shared)
+    at(body, path[:-1])[path[-1]] = copy.deepcopy(at(other, path))
+
+
+def _at_or_none(value, path):
+    try:
+        return at(value, path)
+    except (LookupError, TypeError):
+        return None
+
+
 CHANGES = {
     change_a_value: 6,
     drop_a_value: 2,
@@ -347,6 +363,7 @@ CHANGES = {
     split_a_batch: 1,
     change_pulls: 2,
     change_rewards: 1,
+    take_from_another: 2,
 }
 _OF_BATCHES = (shuffle_batches, drop_batches, merge_batches, split_a_batch, change_pulls)
 _COMPLETED = (*_OF_BATCHES, change_the_claim, change_rewards)
@@ -356,14 +373,14 @@ def _some(rng, things):
     return things[int(rng.integers(len(things)))]
 
 
-def changed(rng, honest):
-    """A changed copy, or text of one; None where there is nothing to seal."""
+def changed(rng, honest, others=()):
+    """A changed copy, or text of one; ``others`` are what it may take parts from."""
     body = copy.deepcopy(honest)
     kinds, weights = list(CHANGES), np.array(list(CHANGES.values()), dtype=float)
     for _ in range(1 + int(rng.random() < 0.3)):
         kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
         with contextlib.suppress(Exception):  # what the forger stumbles over stays as it is
-            kind(rng, body)
+            kind(rng, body, others) if kind is take_from_another else kind(rng, body)
             if kind in _OF_BATCHES and body["evidence"]["rule"] == "pairs":
                 body["evidence"]["blocks"] = list(range(len(body["batches"])))
             if kind in _OF_BATCHES:
@@ -413,7 +430,7 @@ def _accepted(honest, body, found):
             set(found.candidates) != set(honest["claim"]["candidates"])
             and found.guarantee != "none"
         ):
-            return "replayed: another answer" if found.replayed else OUTCOMES[6]
+            return "replayed: another answer" if found.replayed else UNREPLAYED
     elif found.candidate != honest["claim"]["candidate"]:
         same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
         if not same and found.guarantee in ("pac", "eps-pac", "claims", "fdr"):
@@ -422,10 +439,12 @@ def _accepted(honest, body, found):
             )
     nobody = [claim == "nobody" for claim in (found.guarantee, honest["claim"]["guarantee"])]
     if nobody[0] != nobody[1] and found.guarantee in ("pac", "eps-pac", "nobody"):
-        return "replayed: another answer" if found.replayed else OUTCOMES[6]
+        return "replayed: another answer" if found.replayed else UNREPLAYED
     if _sides(body) != _sides(honest) and found.guarantee in ("claims", "fdr"):
-        return "replayed: another answer" if found.replayed else OUTCOMES[6]
+        return "replayed: another answer" if found.replayed else UNREPLAYED
     if _pulls(body) != _pulls(honest):
+        if found.replayed and _left_out(body["batches"], honest["batches"]):
+            return "replayed: batches left out"
         return "replayed: other pulls" if found.replayed else OUTCOMES[5]
     if any(_problem(body, part) != _problem(honest, part) for part in PROBLEM):
         return "accepted: another problem"
@@ -434,6 +453,16 @@ def _accepted(honest, body, found):
     if body == honest:
         return "accepted: the same"
     return "accepted: another wording"
+
+
+def _left_out(own, whole):
+    """Whether these are some of the batches, as they were and in their order.
+
+    If what comes next would have been asked for without them, too, that is a record in order: of a
+    shorter run, in which they never were. Its study's chain has them.
+    """
+    left = iter(whole)
+    return len(own) < len(whole) and all(batch in left for batch in own)
 
 
 def _row(body, candidate):
@@ -468,7 +497,7 @@ def fuzz(rule, cases, seed=0):
     for case in range(cases):
         rng = np.random.default_rng([seed, case])
         honest = samples[case % len(samples)]
-        body = changed(rng, honest)
+        body = changed(rng, honest, samples)
         what, why = outcome(honest, body)
         counts[what] += 1
         if what in BAD and len(wrong) < 20:
