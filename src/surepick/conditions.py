@@ -135,6 +135,13 @@ _RECORDED = (
         "came, and visitors respond independently of each other",
     ),
     ConditionKind(
+        "sent",
+        "provided that visitors were sent at random by the shares of their period, and that no "
+        "period ended, and nobody was left out of its report, because of results",
+        "if visitors were sent at random by the shares, and no period ended, and nobody was left "
+        "out of its report, because of how it looked",
+    ),
+    ConditionKind(
         "until-reported",
         "where a response counts if it had come when the period of its visitor was reported",
         meaning="A response counts if it had come when the period of its visitor was reported.",
@@ -199,6 +206,13 @@ _STATED = (
         "if valid measurements were hardly ever repeated (some readings far from all earlier ones "
         "were, and the second one counts)",
         fields=("pulls",),
+    ),
+    # Items are not drawn from anything: they are all splits of the same rows.
+    ConditionKind(
+        "splits",
+        "where items are splits of one data set, and nothing is said of other data",
+        plain="",
+        meaning="Items are splits of one data set: nothing is said of new data.",
     ),
     # Something was timed run by run.
     ConditionKind("apart", "provided that a run does not change how long the next one takes"),
