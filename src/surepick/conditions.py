@@ -135,6 +135,13 @@ _RECORDED = (
         "came, and visitors respond independently of each other",
     ),
     ConditionKind(
+        "sent",
+        "provided that visitors were sent at random by the shares of their period, and that no "
+        "period ended, and nobody was left out of its report, because of results",
+        "if visitors were sent at random by the shares, and no period ended, and nobody was left "
+        "out of its report, because of how it looked",
+    ),
+    ConditionKind(
         "until-reported",
         "where a response counts if it had come when the period of its visitor was reported",
         meaning="A response counts if it had come when the period of its visitor was reported.",
@@ -180,6 +187,15 @@ _STATED = (
         "reward, as some were made again",
         "if measurements fail, or come too late, for reasons that have nothing to do with their "
         "results (some were made again)",
+        fields=("pulls",),
+    ),
+    # A worker that came back under its name was handed out again what it had not told.
+    ConditionKind(
+        "renewed",
+        "provided that nothing was measured again because of its reward, as some pulls were handed "
+        "out again to the worker who had them",
+        "if nothing was measured again because of its result (some measurements were handed out "
+        "again to the worker who had them)",
         fields=("pulls",),
     ),
     # Readings were measured again by a rule.

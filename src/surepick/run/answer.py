@@ -233,6 +233,7 @@ class Answer:
         blocks = self._record["evidence"].get("blocks", [])
         happened = (
             (True, "visitors"),
+            (True, "sent"),
             ("window" not in traffic, "until-reported"),
             ("window" in traffic, "in-window"),
             (True, "leads"),
@@ -258,7 +259,7 @@ class Answer:
                 "kind": self.guarantee.kind,
                 "text": str(self.guarantee),
                 "plain": self.plain,
-                "conditions": self.guarantee.promise.conditions_listed(),
+                "conditions": self.guarantee.conditions,
             },
             "survivors": list(self.survivors),
             "equivalent": list(self.equivalent),
