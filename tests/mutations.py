@@ -78,15 +78,15 @@ MUTATIONS = (
     Mutation(
         "whole-delta-for-a-segment",
         "verifier/segments.py",
-        "most = Fraction(whole) / len(names) * (1 + _SLACK)",
-        "most = Fraction(whole) * (1 + _SLACK)",
+        "most = Fraction(part.delta) / len(part.all) * (1 + _SLACK)",
+        "most = Fraction(part.delta) * (1 + _SLACK)",
         _PER_SEGMENT,
     ),
     Mutation(
         "segment-left-out",
         "verifier/segments.py",
-        '"all": list(parts), "delta": whole}',
-        '"all": own["all"] if own else [], "delta": whole}',
+        "Part(whole.of, name, names, whole.delta, whole.test)",
+        "Part(whole.of, name, part.part.all, whole.delta, whole.test)",
         _PER_SEGMENT,
     ),
     Mutation(
@@ -727,9 +727,9 @@ MUTATIONS = (
     ),
     Mutation(
         "certificates-hide-copies",
-        "verifier/hedged.py",
-        "check.demand(count > 0,",
-        "check.demand(count > -9,",
+        "verifier/conditions.py",
+        "if found < 1:",
+        "if found < -9:",
         "study/test_hedge.py -k rests_on",
     ),
     Mutation(
@@ -741,9 +741,9 @@ MUTATIONS = (
     ),
     Mutation(
         "failures-add-no-condition",
-        "run/guarantee.py",
-        "        (lost, LOST),",
-        "        (False, LOST),",
+        "study/study.py",
+        '"lost": len(pulls), ',
+        '"lost": 0, ',
         "study/test_lost.py -k names_what",
     ),
     Mutation(

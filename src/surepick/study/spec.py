@@ -408,7 +408,7 @@ class StudySpec:
         schema={"anyOf": [{"$ref": "TrafficBody"}, {"type": "boolean"}]},
         apply=rules.allowed,
         write=rules.TrafficRules.to_dict,
-        keep=rules.TrafficRules.kept,
+        keep=rules.TrafficRules.to_dict,
         flag=False,
     ).field()
     segments: Any = SEGMENTS.field()
@@ -725,7 +725,7 @@ class StudySpec:
             return ()
         whole = self.to_dict()
         del whole["segments"]
-        parts = [Segment(self.name, one, self.segments, self.delta) for one in self.segments]
+        parts = Segment.all_of(self.name, self.segments, self.delta)
         return tuple(
             StudySpec.from_dict(
                 whole

@@ -44,9 +44,7 @@ class _Shown(NamedTuple):
 
 
 def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
-    """What it says of its waiting; nothing where it did not wait."""
-    if "waits" not in traffic:
-        return
+    """What it says of its waiting."""
     waits = exact.mapping(traffic["waits"], "traffic: what it waits for")
     check.demand(
         set(waits) == {"rule", "least", "decided", "rivals"}

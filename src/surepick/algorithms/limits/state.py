@@ -23,7 +23,7 @@ from surepick.algorithms.limits.question import Further, Limited
 from surepick.algorithms.limits.traffic import GuardedTraffic
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS
-from surepick.algorithms.pooled.pace import FIRST_PACE
+from surepick.algorithms.pooled.pace import USUAL
 from surepick.algorithms.pooled.parts import Parts, dealt, dealt_again
 from surepick.algorithms.pooled.past import past_blocks
 from surepick.algorithms.pooled.prices import prices, within
@@ -143,7 +143,7 @@ class KeepingState(State):
             return first / first.sum(), n
         weights, missing = self._missing()
         width = np.count_nonzero(weights)
-        size = block_size(config, FIRST_PACE, self.samples, 0, missing, FEWEST_PULLS * width)
+        size = block_size(config, USUAL, self.samples, 0, missing, FEWEST_PULLS * width)
         return weights, size
 
     def _missing(self) -> tuple[FloatArray, float]:
@@ -336,7 +336,6 @@ class KeepingState(State):
             "precisions": list(PRECISIONS),
             "accounts": list(ACCOUNTS),
             "ways": list(WAYS),
-            "guide": self.reward.ways.guide,
             "blocks": self.blocks,
             **self.decision.evidence(),
         }

@@ -95,6 +95,7 @@ def decide(
     max_evaluations: int | None = None,
     seed: int = 0,
     minimise: bool = False,
+    splits: bool = False,
     workers: int | None = None,
     per_minute: float | None = None,
     timeout: float | None = None,
@@ -121,6 +122,8 @@ def decide(
         For drawing items. It must not be chosen by results.
     minimise
         Whether smaller scores are better: errors, costs, times.
+    splits
+        Whether items are splits of one data set: nothing is said of new ones then.
     workers, per_minute
         Calls of ``evaluate`` at a time (by default one, or 64 coroutines), and the most that begin
         in a minute. Where a service says that there were too many (an error with status 429) all
@@ -150,6 +153,8 @@ def decide(
     first = _first(table, seed)
     if first and isinstance(run.state, CompleteState):
         run.state.begin_with(first)
+    if splits:
+        run.rest_on("splits")
     how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
     failed: dict[tuple[int, int], str] = {}
     with Calls(evaluate_batch or evaluate or _unknown, pace=Pace(per_minute), **how) as calls:
@@ -181,7 +186,9 @@ def decide(
             filled += len(missing)
             run.tell(batch, scores[batch.arms, batch.items])
     lacking = [Unmeasured(options[i], j, why) for (i, j), why in failed.items()]
-    answer = run.without(run.conclude(lost=calls.again), lacking)
+    if calls.again:
+        run.rest_on("lost", pulls=calls.again)
+    answer = run.without(run.answer, lacking)
     known = ScoreTable(table.options, table.items, scores, table.rewards, begun=(seed, first))
     return decided(run, answer, known, filled, failed)
 

@@ -76,16 +76,14 @@ class Traffic:
         self._ratio = RatioTest(problem.n_arms)
         kind, control = problem.noise_kind, self.desk.sharing.control
         self._lifts = REPORTS.of(kind).lifts(kind, problem.n_arms, control)
-        first, rules = self.desk.desk.first_problem.n_arms, self.desk.rules
+        first = self.desk.desk.first_problem.n_arms
         columns: list[str | None] = [None] if kind.successes else []  # None: successes
-        if rules.numbers_past:
-            limited = algorithm_of(self.desk.desk.record).asked.limited
-            columns += [name for name in limited if problem.numbers[name].successes]
+        limited = algorithm_of(self.desk.desk.record).asked.limited
+        columns += [name for name in limited if problem.numbers[name].successes]
         segments = kind.names if isinstance(kind, BySegment) else ()
         #: numbers of segments, by the names that stand for columns here
         self._segments = {name: number for number, name in enumerate(segments)}
         columns = [*self._segments] or columns
-        columns = columns if rules.own_past else []
         #: of each number, or segment: those that were there at first, and those of each addition
         self._past = {one: [OwnPast(first, shared=len(columns))] for one in columns}
         self._counts: dict[str | None, list[Sums]] = {one: [] for one in columns}
@@ -184,6 +182,7 @@ class Traffic:
             number = 2 if run.state.further else 1  # limits have to be kept again, too
             waited = {"least": waits.least, "decided": waits.decided, "rivals": rivals}
             rule |= {"waits": {"rule": number, **waited}}
+        rule |= {"window": window} if (window := self.desk.rules.window) else {}
         return rule | {
             "at_least": sharing.at_least,
             "control": sharing.control,

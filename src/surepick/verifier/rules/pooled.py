@@ -24,11 +24,10 @@ from surepick.verifier.strata import check_strata, in_strata
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 from surepick.verifier.ways import cancels_of, levels_of, ways_of
 
-# Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
-# precisions and the capital of their accounts: none was chosen after rewards were seen.
+# Doubt, how much more than others a near rival gets at most, the stakes' prior precisions and the
+# capital of their accounts: none was chosen after rewards were seen.
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
 _OF_REPORTS = [150.0, 1500.0]  # the precisions where the first report is dealt
-_GUIDE = 2  # rule of the guide where certificates, as those up to release 0.2, do not name theirs
 RIVALS = 8
 
 
@@ -69,16 +68,11 @@ def race(check: Check, book: Book) -> list[int]:
 def check_prior(check: Check) -> None:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.body["evidence"], len(ways_of(check))
-    prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
-    of_reports, paired = is_dealt(check) or check.kind.shares, ways_of(check) == ["paired"]
-    precisions = _OF_REPORTS if of_reports else _PRECISIONS
-    guides = payoff_of(check.kind, items=paired).guides
-    guide = exact.whole(evidence.get("guide", _GUIDE), "the rule of the guide")
-    exact.whole(evidence.get("pace", 1), "the pace")  # by which a replay asks; it proves nothing
+    prior = [evidence[part] for part in ("doubt", "nearness", "precisions", "accounts")]
+    precisions = _OF_REPORTS if is_dealt(check) or check.kind.shares else _PRECISIONS
+    accounts = [share / ways for share in _ACCOUNTS] * ways
     check.demand(
-        prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
-        and evidence.get("nearness", _NEARNESS) == _NEARNESS
-        and guide in guides,
+        prior == [_DOUBT, _NEARNESS, precisions, accounts],
         "the stakes' prior is not one that was fixed in advance",
     )
 
@@ -154,13 +148,12 @@ class Book:
         self.check, self.candidates = check, candidates
         evidence = check.body["evidence"]
         self.doubt, self.precisions = evidence["doubt"], evidence["precisions"]
-        self.nearness = evidence.get("nearness", math.inf)
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
         self.ways, self.levels = ways_of(check), levels_of(check)
         paired = self.ways == ["paired"]
-        guide = Guide(check, paired or "direct" in self.ways, "guide" not in evidence)
+        guide = Guide(check, paired or "direct" in self.ways)
         self.payoff = payoff_of(check.kind, items=paired)(guide, self.precisions)
         self.offer = Offer(check, candidates)
         self.alive = self.offer.there.copy()
@@ -308,7 +301,7 @@ class Book:
                 pairs = pairs.raised(-misfit * told.view.allowances(field))
             pairs = pairs.raised(-told.rounding)
             units = np.where(own, math.inf, pairs.unit)  # nobody is its own rival
-            units = np.minimum(units, self.nearness * units.min(axis=1, keepdims=True))
+            units = np.minimum(units, _NEARNESS * units.min(axis=1, keepdims=True))
             logs = np.where(own, -math.inf, shares + np.log(units))
             whole = log_sum(logs)
             for j, payoff in zip(accounts, self.payoff.log_paid(pairs, told), strict=True):
