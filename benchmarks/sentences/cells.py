@@ -31,21 +31,16 @@ BROKEN: dict[str, str] = {
     r"picked)[^.]*(looking|results|before|seen|met)|results had no part in[^.]*(chosen|options?)",
     "order": r"(seed|order|comparisons|what was measured)\b[^.]*(not|nothing|neither|never|no part|"
     r"without|before)[^.]*(results|looking|depend|came out|chosen|seen)",
-    "afresh": r"(drawn|draws?|measured|made|asked) (a?fresh|anew)|"
-    r"same whenever (it|they)|(independent|anew|afresh) (at|in|with|for) (each|every)|"
-    r"(answers|replies|measurements|results|values|rewards)\b[^.]*(drawn afresh|drawn anew|"
-    r"independent of each other|independently)",
-    "visitors": r"visitors?[^.]*(independent|once|one row|not sessions)|rows? (is|are)[^.]*visitor",
+    "afresh": r"(drawn|draws?|measured|asked) (afresh|anew)|same whenever (it|they)\b",
+    "visitors": r"each visitor[^.]*(once|counted)|rows? (is|are)[^.]*visitor",
     "splits": r"splits? of (this|these|the same|one) (data|rows)|these splits|(?<!new )splits\b",
     "lost": r"(fail|too late|time[sd]? out|lost|missing|cut off)[^.]*(depend|reasons|nothing to do|"
     r"because of|whatever)",
-    "whole": r"periods?\b[^.]*(whole|complete|set time|cut|ended|ends|never because|chosen)[^.]*"
-    r"(result|numbers|look|depend|reward)",
+    "whole": r"each visitor is counted|periods?\b[^.]*(set time|cut|never because)",
     "leads": r"(which of two|better)[^.]*(does not|do not|never|not)\b[^.]*change[^.]*period",
-    "booked": r"(respon|conver|success|answers?\b)[^.]*(time to|window|same time|in time|counted|on the day|"
-    r"assigned|assignment|booked|however late|later)",
-    "again": r"(for|about) this run|choosing among|until it is so|multipl|run(ning)? again",
-    "timed": r"(run|call)s?\b[^.]*(leaves?|work|next|before it|independent|follow)",
+    "booked": r"responses? counts?\b|all responses to it",
+    "again": r"choosing among several",
+    "timed": r"(run|call)s?\b[^.]*(leaves?|next one|the next|run before|before it)",
     "duration": r"how long[^.]*(depend|nothing to do)",
     "edited": r"(corrected|withdrawn|changed|looked at again|check and change)[^.]*"
     r"(depend|because of|results)",
@@ -111,7 +106,8 @@ def cell(way: str, door: str, *, breaks: str = "", **more: Any) -> Callable[[Liv
 
     def put(live: Live) -> Live:
         one = Cell(way, door, breaks, live, **more)
-        assert one.breaks in BROKEN and one.key not in CELLS, one.key
+        if breaks not in BROKEN or one.key in CELLS:
+            raise ValueError(f"{one.key}: twice, or {breaks!r} is not known")
         CELLS[one.key] = one
         return live
 

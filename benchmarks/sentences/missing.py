@@ -37,7 +37,7 @@ class TimedOut(TimeoutError):
     retry_after: ClassVar[float] = 0.0
 
 
-# -- workers ---------------------------------------------------------------------------------------
+# -- workers --------------------------------------------------------------------------------------
 def _lost(way: str, name_of: Any, breaks: str = "lost") -> None:
     @cell(way, "a study, ask and tell", breaks=breaks)
     def live(rng: np.random.Generator, delta: float) -> Outcome:
@@ -47,9 +47,8 @@ def _lost(way: str, name_of: Any, breaks: str = "lost") -> None:
         for _ in range(4000):
             if study.finished:
                 break
-            pulls = study.ask(
-                worker=name_of(lives), lease=300.0 if name_of(1) == name_of(2) else 1e-9
-            )
+            kept = name_of(1) == name_of(2)  # a new worker waits until the lease has run out
+            pulls = study.ask(worker=name_of(lives), lease=300.0 if kept else 1e-9)
             if not pulls:
                 lives += 1
                 continue
@@ -142,7 +141,7 @@ def _timeouts_of_a_study(rng: np.random.Generator, delta: float) -> Outcome:
     return of_answer(answer, "a")
 
 
-# -- a second worker -------------------------------------------------------------------------------
+# -- a second worker ------------------------------------------------------------------------------
 def _hedged(way: str, slow: float, breaks: str) -> None:
     @cell(way, "a study with hedge", breaks=breaks, chunk=10)
     def live(rng: np.random.Generator, delta: float) -> Outcome:
@@ -178,7 +177,7 @@ _hedged("bad results take longer, and the first of two counts", 40.0, "duration"
 _hedged("as it should be", 1.0, "")
 
 
-# -- measured again by a rule -----------------------------------------------------------------------
+# -- measured again by a rule ---------------------------------------------------------------------
 @cell("readings far from all before are measured again", "a study with again", breaks="remeasured")
 def _again(rng: np.random.Generator, delta: float) -> Outcome:
     """b fails badly now and then, which is no mistake of the measurement; a never does."""

@@ -21,7 +21,7 @@ AS_COMPARED = ("direct comparisons", "usually")
 # -- 0 and 1, and the default noise ---------------------------------------------------------------
 @cell("scores are 0 or 1, and nothing is said of them", "compare")
 def _zero_one(rng: np.random.Generator, delta: float) -> Outcome:
-    """0.49 beside 0.88, and 0.1 is allowed. That it usually wins against "0.88 less 0.1" is true."""
+    """0.49 beside 0.88, and 0.1 is allowed. It does win most comparisons with 0.88 less 0.1."""
     try:
         found = compare(
             lambda: float(rng.random() < 0.49),
@@ -71,11 +71,7 @@ class Dice(Timed):
 
 CIRCLES = {
     "of three": ((2.0, 4.0, 9.0), (1.0, 6.0, 8.0), (3.0, 5.0, 7.0)),
-    "of three, steep": (
-        (3.0, 3.0, 3.0, 3.0, 6.0),
-        (2.0, 2.0, 2.0, 5.0, 5.0),
-        (1.0, 4.0, 4.0, 4.0, 4.0),
-    ),
+    "of three, steep": ((3, 3, 3, 3, 6), (2, 2, 2, 5, 5), (1, 4, 4, 4, 4)),
 }
 
 

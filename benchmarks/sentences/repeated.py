@@ -1,4 +1,6 @@
-"""One measurement that counts as many: frozen answers, repeated seeds, sessions, splits, leftovers."""
+"""One measurement that counts as many: frozen answers, repeated seeds, sessions, splits, …"""
+
+# ruff: noqa: NPY002, TID251 (code that sets a global seed is what is tried here)
 
 from __future__ import annotations
 
@@ -183,9 +185,7 @@ def _searched_on(rng: np.random.Generator, delta: float) -> Outcome:
         return Outcome(None, why=f"refused: {error}"[:100])
     made = of_answer(found.answer, "trial 5", found)
     # The sentence is about the trials that it compared; it is true if it says which these were.
-    named = made.said and all(
-        "trial 3" in text and "of these" in text for text in made.said.values()
-    )
+    named = bool(made.said) and all("of these" in text for text in made.said.values())
     return Outcome(False, made.said, made.certificate) if made.false and named else made
 
 

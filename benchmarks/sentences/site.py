@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -77,7 +78,7 @@ def _equals(rng: np.random.Generator, delta: float) -> Outcome:
     return of_site(days(study, lambda split, day: visitors(rng, split, 3000, rates), 40), "v0")
 
 
-# -- a day is cut after looking ---------------------------------------------------------------------
+# -- a day is cut after looking -------------------------------------------------------------------
 @cell(
     "a bad day is cut to its first 100 visitors after looking", "a site, yes or no", breaks="whole"
 )
@@ -104,7 +105,7 @@ def _cut(rng: np.random.Generator, delta: float) -> Outcome:
     return of_site(days(study, report, 80), "v0")
 
 
-# -- leads that change sign -------------------------------------------------------------------------
+# -- leads that change sign -----------------------------------------------------------------------
 def _novel(shape: str) -> None:
     @cell("leads change sign (novelty)", f"a site, {shape}", breaks="leads")
     def live(rng: np.random.Generator, delta: float) -> Outcome:
@@ -146,7 +147,7 @@ for _shape in ("yes or no", "revenue", "buckets"):
     _novel(_shape)
 
 
-# -- when responses are counted -----------------------------------------------------------------------
+# -- when responses are counted -------------------------------------------------------------------
 @cell(
     "a version comes later, and buyers are counted on their day",
     "a site, yes or no",
@@ -154,23 +155,23 @@ for _shape in ("yes or no", "revenue", "buckets"):
     runs=100,
 )
 def _late(rng: np.random.Generator, delta: float) -> Outcome:
-    """v2 comes on day 4 and is the best; people buy six days after their visit, on average.
+    """v2 comes on day 4 and is the best; people buy two days after their visit, on average.
 
     Whoever buys is counted on that day: of the versions that have been there for longer there are
     buyers of all the days before, of the new one of few.
     """
     study = shop(rng, delta, ["v0", "v1"])
-    rates = {"v0": 0.1, "v1": 0.07, "v2": 0.11}
+    rates = {"v0": 0.1, "v1": 0.07, "v2": 0.105}
     sent: list[dict[str, int]] = []
 
     def report(split: Any, day: int) -> Any:
-        counts = rng.multinomial(8000, list(split.shares.values())).tolist()
+        counts = rng.multinomial(1500, list(split.shares.values())).tolist()
         sent.append(dict(zip(split.shares, counts)))
         found = {}
         for label, n in sent[-1].items():
             hits = 0
             for ago, then in enumerate(reversed(sent)):
-                part = math.exp(-ago / 6.0) - math.exp(-(ago + 1) / 6.0)
+                part = math.exp(-ago / 2.0) - math.exp(-(ago + 1) / 2.0)
                 hits += int(rng.binomial(then.get(label, 0), rates[label] * part))
             found[label] = (n, min(n, hits))
         return found
@@ -230,7 +231,7 @@ def _mix_moves(rng: np.random.Generator, delta: float) -> Outcome:
     return of_site(days(study, report, 30), "v0")
 
 
-# -- windows, real ones ----------------------------------------------------------------------------
+# -- windows, real ones ---------------------------------------------------------------------------
 @cell("windows, and reports that come late", "a site, --window, honest ties", chunk=10)
 def _windows(rng: np.random.Generator, delta: float) -> Outcome:
     """Periods overlap: the next has its shares before the one before is reported."""
@@ -257,7 +258,7 @@ def _at_least(rng: np.random.Generator, delta: float) -> Outcome:
     return of_site(study, "v0")
 
 
-# -- guardrails that end at exact margins ------------------------------------------------------------
+# -- guardrails that end at exact margins ---------------------------------------------------------
 def _guarded(shape: str) -> None:
     @cell("the best lies exactly at its limit", f"a site, guardrail {shape}", chunk=10)
     def live(rng: np.random.Generator, delta: float) -> Outcome:
@@ -286,7 +287,7 @@ for _shape in ("without a tolerance", "with a tolerance"):
     _guarded(_shape)
 
 
-# -- honest tests, with versions added and retired ---------------------------------------------------
+# -- honest tests, with versions added and retired ------------------------------------------------
 def _living(keep: bool) -> None:
     door = "a site with a guardrail" if keep else "a site, yes or no"
 
