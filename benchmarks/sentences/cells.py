@@ -78,6 +78,7 @@ class Cell:
     live: Live
     runs: int | None = None  #: the most that are worth their time; None: as many as are asked for
     chunk: int = 10  #: runs that are recorded at once
+    needs: str = ""  #: a package without which it is left out
     certain: bool = False  #: whether a single false claim is too many: nothing is left to chance
 
     @property

@@ -49,6 +49,8 @@ class Door:
     most = 120  # evaluations of round one
     pairs_only = False
     rewards: Any = "yes-no"
+    needs = ""
+    runs: int | None = None
 
     def ask(
         self,
@@ -109,6 +111,7 @@ class DecideUnbounded(Decide):
     """Scores without bounds: items are drawn with replacement."""
 
     name = "decide, unbounded"
+    runs = 40
     rewards = None
 
 
@@ -173,6 +176,7 @@ class Complete(Door):
     """A study of a complete table, one for each set of options."""
 
     name = "study of a table"
+    runs = 60
 
     def ask(self, names, scores, delta, most, kept, rng):  # type: ignore[no-untyped-def]
         study = sp.create_study(
@@ -230,7 +234,9 @@ def tailored(rng: np.random.Generator, met: list[int], old: Scores) -> Scores:
 
 
 def _made_by_looking(door: Door) -> None:
-    @cell("a new option is made by looking at the items met", door.name, breaks="chosen")
+    own: dict[str, Any] = {"runs": door.runs, "needs": door.needs, "breaks": "chosen"}
+
+    @cell("a new option is made by looking at the items met", door.name, **own)
     def live(rng: np.random.Generator, delta: float) -> Outcome:
         scores = (rng.random((2, N)) < 0.5).astype(float)
         scores[1] = _with_total(rng, scores[1], int(scores[0].sum()))
@@ -261,7 +267,9 @@ def _with_total(rng: np.random.Generator, row: Scores, total: int) -> Scores:
 
 
 def _leader_in_use_and_new(door: Door) -> None:
-    @cell("the leader of round one, the one in use and a new one", door.name, breaks="chosen")
+    own: dict[str, Any] = {"runs": door.runs or 60, "breaks": "chosen"}
+
+    @cell("the leader of round one, the one in use and a new one", door.name, **own)
     def live(rng: np.random.Generator, delta: float) -> Outcome:
         k = 60
         scores = (rng.random((k + 1, N)) < 0.5).astype(float)

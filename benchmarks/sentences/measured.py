@@ -6,11 +6,14 @@ import argparse
 import time
 from collections import Counter
 from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from benchmarks.recorded import Record, chunks, options, table
-from benchmarks.sentences import items, missing, printed, repeated, site  # noqa: F401  (cells)
+from benchmarks.sentences import items, missing, printed, repeated, site, tools  # noqa: F401  (cells)
 from benchmarks.sentences.cells import CELLS, DELTA, Cell, allowed
+from benchmarks.sentences.certificates import write
 
 _SHOWN = 400  # characters of the sentence that is kept
 
@@ -101,6 +104,10 @@ def chosen(words: list[str] | None) -> list[Cell]:
         for one in CELLS.values()
         if not words or any(word.lower() in one.key.lower() for word in words)
     ]
+    left_out = [one for one in found if one.needs and find_spec(one.needs) is None]
+    for one in left_out:
+        print(f"left out, as {one.needs} is not installed: {one.key}")
+    found = [one for one in found if one not in left_out]
     if not found:
         raise SystemExit("--only: no cell has such a name; --list shows them")
     return found
@@ -115,12 +122,21 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--delta", type=float, default=DELTA)
     parser.add_argument("--only", action="append", metavar="WORDS", help="cells with these words")
     parser.add_argument("--anew", action="store_true", help="measure these cells again")
+    parser.add_argument(
+        "--certificates",
+        type=Path,
+        metavar="DIR",
+        help="instead, write certificates of false claims there (--runs: so many of each case)",
+    )
     parser.add_argument("--list", action="store_true", help="name all cells")
     return parser
 
 
 def main() -> int:
     given = arguments().parse_args()
+    if given.certificates:
+        write(given.certificates, given.trials, given.seed, given.delta)
+        return 0
     cells = chosen(given.only)
     if given.list:
         print("\n".join(one.key for one in cells))
