@@ -280,13 +280,6 @@ MUTATIONS = (
         _FORGERIES,
     ),
     Mutation(
-        "noise-of-choice",
-        "verifier/rules/estimated_noise.py",
-        'exact.number(entry["noise"], "a noise"), noise,',
-        'exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
-        _FORGERIES,
-    ),
-    Mutation(
         "levels-of-choice",
         "verifier/published.py",
         "return threshold == width and (same(level, due) or (lower and level <= due))",
@@ -596,13 +589,6 @@ MUTATIONS = (
         "        lacking[own.arms] = False  # its sum of rewards must be its own\n",
         "",
         "algorithms/wrappers/test_checked_fit.py",
-    ),
-    Mutation(
-        "lower-end-of-the-noise",
-        "algorithms/wrappers/estimated_noise.py",
-        "chdtri(self.freedom, 1 - _LEVEL)",
-        "chdtri(self.freedom, _LEVEL)",
-        "algorithms/wrappers/test_estimated_noise.py",
     ),
     # -- run, storage, study
     Mutation(

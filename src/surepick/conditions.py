@@ -135,6 +135,13 @@ _RECORDED = (
         "came, and visitors respond independently of each other",
     ),
     ConditionKind(
+        "sent",
+        "provided that visitors were sent at random by the shares of their period, and that no "
+        "period ended, and nobody was left out of its report, because of results",
+        "if visitors were sent at random by the shares, and no period ended, and nobody was left "
+        "out of its report, because of how it looked",
+    ),
+    ConditionKind(
         "until-reported",
         "where a response counts if it had come when the period of its visitor was reported",
         meaning="A response counts if it had come when the period of its visitor was reported.",

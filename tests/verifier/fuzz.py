@@ -56,7 +56,6 @@ RULES = {
         lambda: certificate_of("glr in rounds"),
     ],
     "checked-fit": [lambda: certificate_of("checked-fit", inner="peleg")],
-    "estimated-noise": [lambda: certificate_of("estimated-noise", inner="peleg")],
     "misfit": [
         lambda: as_json(distrusted(None, math.inf)),
         lambda: as_json(distrusted("equal", 0.1)),

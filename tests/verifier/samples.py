@@ -74,7 +74,7 @@ def compared(control, **question):
     rng = np.random.default_rng(2)
     means = [0.5, 1.3, -0.4, 0.55, 1.0]
     problem = sp.Problem(np.eye(5), noise=0.4, labels=["now", "b", "c", "d", "e"])
-    run = sp.algorithms.PooledPeleg(0.05, control=control, max_samples=300, **question).start(
+    run = sp.algorithms.PooledPeleg(0.05, claims=control, max_samples=300, **question).start(
         problem
     )
     while not run.stopped:

@@ -50,7 +50,6 @@ RULERS = {
     "glr": ("lingame", {}, 20),
     "glr by a determinant": ("lazy-ts", {}, 20),
     "glr in rounds": ("uniform", {}, 30),
-    "estimated-noise": ("estimated-noise", {}, 60),
     "checked-fit": ("checked-fit", {}, 20),
     "pooled, scales unknown": ("pooled-peleg", {}, 20),
     "pooled, equal scales": ("pooled-peleg", {}, 12),
@@ -171,8 +170,6 @@ def sentence(certificate, kind, left=1):
 
 def concluded(certificate, survivors, kind="pac"):
     """The certificate with another conclusion, as the rule in question may draw it."""
-    if certificate["evidence"]["rule"] == "estimated-noise":
-        kind = "heuristic"
     claim = certificate["claim"] | {
         "candidate": survivors[0],
         "label": str(survivors[0]),
@@ -231,8 +228,6 @@ def test_who_was_not_beaten_cannot_be_dropped(ruler):
 def own_batches(certificate):
     """The batches that the rule proper is about."""
     evidence, batches = certificate["evidence"], certificate["batches"]
-    if evidence["rule"] == "estimated-noise":
-        return batches[evidence["rounds"] :]
     if evidence["rule"] == "checked-fit":
         pairs = zip(batches, evidence["extra"], strict=True)
         return [batch for batch, extra in pairs if set(batch["arms"]) - set(extra)]
@@ -273,7 +268,7 @@ def test_a_drop_cannot_be_taken_back(ruler):
     assert refused(completed(honest | {"claim": honest["claim"] | claim}))
 
 
-@pytest.mark.parametrize("ruler", [ruler for ruler in RULERS if ruler != "estimated-noise"])
+@pytest.mark.parametrize("ruler", RULERS)
 def test_a_smaller_epsilon_than_was_shown_cannot_be_claimed(ruler):
     honest = certificate_of(ruler, theta=TIED, epsilon=0.4)
     left = honest["claim"]["survivors"]
@@ -335,18 +330,4 @@ def test_pulls_of_a_cycle_are_whole_cycles(number):
     batch["counts"][0] *= 3
     batch["sums"][0] *= 3
     forgery["claim"]["samples"] += 2 * batch["counts"][0] // 3
-    assert refused(completed(forgery))
-
-
-def test_an_estimated_noise_promises_nothing():
-    honest = certificate_of("estimated-noise")
-    claim = {"guarantee": "pac", "statement": sentence(honest, "pac")}
-    assert refused(completed(honest | {"claim": honest["claim"] | claim}))
-
-
-def test_the_pilot_cannot_be_swapped_for_luckier_pulls():
-    """The noise as a shorter pilot would have given it, and everything else worked out from it."""
-    honest = certificate_of("estimated-noise")
-    forgery = copy.deepcopy(honest)
-    forgery["evidence"]["noise"][0]["noise"] /= 2
     assert refused(completed(forgery))

@@ -233,6 +233,7 @@ class Answer:
         blocks = self._record["evidence"].get("blocks", [])
         happened = (
             (True, "visitors"),
+            (True, "sent"),
             ("window" not in traffic, "until-reported"),
             ("window" in traffic, "in-window"),
             (True, "leads"),

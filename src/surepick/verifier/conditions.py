@@ -25,6 +25,10 @@ VISITORS = (
     "provided that each visitor is counted once, in the period of the visit with all responses to "
     "it, and responds independently of all others"
 )
+SENT = (
+    "provided that visitors were sent at random by the shares of their period, and that no period "
+    "ended, and nobody was left out of its report, because of results"
+)
 UNTIL_REPORTED = (
     "where a response counts if it had come when the period of its visitor was reported"
 )
@@ -93,7 +97,7 @@ FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in f
 def of_visitors(traffic: dict[str, Any]) -> list[str]:
     """What every answer from reports of visitors rests on: who is counted, and which responses."""
     if "window" not in traffic:
-        return [VISITORS, UNTIL_REPORTED, LEADS]
+        return [VISITORS, SENT, UNTIL_REPORTED, LEADS]
     seconds = exact.number(traffic["window"], "the time that visitors have to respond")
     if seconds <= 0:
         exact.refuse("the time that visitors have to respond is none")
@@ -102,7 +106,7 @@ def of_visitors(traffic: dict[str, Any]) -> list[str]:
         if seconds % size == 0:
             many = int(seconds // size)
             said = f"{many:,} {unit}{'' if many == 1 else 's'}"
-    return [VISITORS, IN_WINDOW.format(window=said), LEADS]
+    return [VISITORS, SENT, IN_WINDOW.format(window=said), LEADS]
 
 
 def stated_in(check: Check) -> list[str]:

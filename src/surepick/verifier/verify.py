@@ -45,7 +45,6 @@ RULES = {
     "alba": "alba",
     "pooled": "pooled",
     "pairs": "pairs",
-    "estimated-noise": "estimated_noise",
     "checked-fit": "checked_fit",
     "complete": "complete",
     "keeping": "keeping",
@@ -62,7 +61,7 @@ _MALFORMED = (
     RecursionError,
 )
 _CHAIN = {"study", "links", "head", "at"}
-_WITH_PAST = ("pooled", "keeping", "estimated-noise", "checked-fit")
+_WITH_PAST = ("pooled", "keeping", "checked-fit")
 
 
 @dataclass(frozen=True)

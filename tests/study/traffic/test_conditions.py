@@ -15,6 +15,7 @@ from surepick.storage.memory import MemoryStorage
 LABELS = ["old", "new"]
 COUNTED = "if each visitor is counted once, responses count in the period in which their visitor"
 STEADY = "which of two options is better does not change from period to period"
+SENT = "no period ended, and nobody was left out of its report, because of how it looked"
 REPORTED = "A response counts if it had come when the period of its visitor was reported."
 
 
@@ -73,14 +74,14 @@ def refused(certificate, statement):
 def test_every_kind_of_number_says_so(noise, reported):
     answer = finished(noise, reported).answer
     assert answer.label == "new"
-    for said in (COUNTED, STEADY, REPORTED):
+    for said in (COUNTED, SENT, STEADY, REPORTED):
         assert said in answer.plain
     assert "drawn afresh" not in answer.plain  # visitors are others every time
     certificate = json.loads(json.dumps(answer.certificate()))
     found = sp.verify(certificate, replay=True)
     assert found.replayed
     assert found.plain == answer.plain
-    names = ("visitors", "until-reported", "leads")
+    names = ("visitors", "sent", "until-reported", "leads")
     listed = {one.get("name"): one for one in answer.to_dict()["guarantee"]["conditions"]}
     for name in names:
         shorter = found.statement.replace(f"; {listed[name]['exact']}", "")
@@ -101,3 +102,23 @@ def test_a_window_says_how_long_responses_count(clock):
             sp.verify(body | {"digest": fingerprint(body)})
     del certificate["traffic"]["window"]
     refused(certificate, certificate["claim"]["statement"])
+
+
+def test_a_report_that_was_cut_afterwards_is_an_event_with_its_condition():
+    study = finished()
+    cut = {"old": (100, 9), "new": (100, 41)}
+    study.correct_report("day 0", cut, reason="the first hundred of each")
+    rng, number = np.random.default_rng(1), 20
+    while not study.finished:
+        counts = rng.multinomial(3000, [*study.split().shares.values()])
+        report = {x: yes_or_no(rng, int(n), i) for i, (x, n) in enumerate(zip(LABELS, counts))}
+        study.record(report, f"day {number}")
+        number += 1
+    assert "nobody chose which measurements to check and change because of" in study.answer.plain
+    body = json.loads(json.dumps(study.answer.certificate()))
+    assert sp.verify(body)
+    (change,) = body["corrections"]
+    assert change["rows"][0]["new"][0] == 100.0
+    del body["corrections"]
+    with pytest.raises(CertificateError):
+        sp.verify(body | {"digest": fingerprint(body)}, replay=False)

@@ -105,7 +105,10 @@ class KeepingState(State):
     # -- options that come and go ----------------------------------------------------------
     def turn(self, problem: Problem, retired: BoolArray) -> None:
         """Other options than before: see :mod:`surepick.algorithms.limits.histories`."""
-        memory, count = self.save(), problem.n_arms - self.problem.n_arms
+        count = problem.n_arms - self.problem.n_arms
+        for own in self.intervals:  # those of the others go on: nothing is spent on them again
+            own.grow(count)
+        memory = self.save()
         memory["numbers"] = [
             [np.append(column, np.zeros(count, dtype=column.dtype)) for column in one]
             for one in memory["numbers"]
@@ -113,8 +116,6 @@ class KeepingState(State):
         none = np.zeros((2, len(self.marks), count))
         memory["kept"] = np.concatenate([memory["kept"], none], axis=2)
         self._begin(self.config, problem)
-        if count:  # intervals of all begin anew: their sums have a column for each option
-            memory["intervals"] = [one.save() for one in self.intervals]
         self.load(memory)
         self.retired, self.came = retired, self.came or count > 0
         self.decision.turn(~retired)

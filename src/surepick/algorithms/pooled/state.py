@@ -256,6 +256,8 @@ class PooledState(State):
 
     def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
         self.held = list(batches)
+        if not evidence:
+            self.question.guided()
         if self.finished:
             return
         if self.problem.spanned_by(batches[0].pulls.arms):

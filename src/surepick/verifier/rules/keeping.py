@@ -97,12 +97,13 @@ def verify(check: Check) -> Found:
         check.demand(len(batches) == 1, f"block {number} is not one batch")
         book.turn(told)
         told += record["batches"]
+        none = not record["rivals"] and not record["dropped"]
         if number >= len(blocks) - check.waited:
-            none = not record["rivals"] and not record["dropped"]
             check.demand(book.over and none, "bets were made after the decision")
             continue
-        over = book.over
-        check.demand(not over, f"block {number} comes after the question was answered")
+        if book.over:  # it only waits, until options come or go
+            check.demand(none, f"block {number} comes after the question was answered")
+            continue
         book.settle(record, batches[0], f"block {number}")
     book.turn(told)
     check.risk = check.delta

@@ -82,24 +82,21 @@ def settle_all(check: Check, book: Book) -> None:
     blocks, offer, told = blocks_of(check), book.offer, 0
     check_strata(check, blocks, cancels_of(check))
     check_pieces(check, blocks)
-    blocks, later = blocks[: len(blocks) - check.waited], blocks[len(blocks) - check.waited :]
-    for block, _ in later:
-        check.demand(
-            not block["rivals"] and not block["dropped"], "bets were made after the decision"
-        )
+    end = len(blocks) - check.waited
     dealt = is_dealt(check)
     for number, (block, batches) in enumerate(blocks, start=1):
         where = f"block {number}"
         book.payoff.half_kept = dealt and number == 2  # a tenth of a report is a poor guide
         offer.take(told, book)
         told += block["batches"]  # past ones were there before anybody came or went
-        if number == 1 or (book.past is not None and offer.opens(book.past.arms)):
+        if number > end:
+            none = not block["rivals"] and not block["dropped"]
+            check.demand(none, "bets were made after the decision")
+        elif number == 1 or (book.past is not None and offer.opens(book.past.arms)):
             book.begin(block, batches, where)
-        elif not book.has_rivals(block) and (
-            number == len(blocks) or offer.due(told) or book.alive.sum() <= 1  # then it waits
-        ):
+        elif not book.has_rivals(block) and (number == end or offer.due(told) or book.answered):
             check.demand(not block["dropped"], f"{where} drops without a bet")
-            ended = number == len(blocks) or book.epsilon > 0 or book.alive.sum() <= 1
+            ended = number == end or book.answered  # then it only waits
             check.demand(ended, f"{where} was not bet on, though nothing was decided")
         else:
             book.settle(block, read_block(check, batches), where)
@@ -219,6 +216,13 @@ class Book:
         if self.levels:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
+
+    @property
+    def answered(self) -> bool:
+        """Whether nothing is bet on any more, until options come or go."""
+        left = np.flatnonzero(self.alive)
+        near = (self.close[a][left] | (left == a) for a in left.tolist() if a in self.close)
+        return len(left) <= 1 or any(bool(shown.all()) for shown in near)
 
     @property
     def _rivals(self) -> np.ndarray:
