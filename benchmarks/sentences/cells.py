@@ -36,7 +36,7 @@ BROKEN: dict[str, str] = {
     "splits": r"splits? of (this|these|the same|one) (data|rows)|these splits|(?<!new )splits\b",
     "lost": r"(fail|too late|time[sd]? out|lost|missing|cut off)[^.]*(depend|reasons|nothing to do|"
     r"because of|whatever)",
-    "whole": r"each visitor is counted|periods?\b[^.]*(set time|cut|never because)",
+    "whole": r"no period ended[^.]*(because of)",
     "leads": r"(which of two|better)[^.]*(does not|do not|never|not)\b[^.]*change[^.]*period",
     "booked": r"responses? counts?\b|all responses to it",
     "again": r"choosing among several",
