@@ -141,9 +141,30 @@ MUTATIONS = (
     Mutation(
         "stream-outlives-token",
         "server/routes/stream.py",
-        "if opened.watch.closed or not await still_good(service, caller):",
+        "if opened.watch.closed or not good:",
         "if opened.watch.closed:",
         "server/test_stream.py",
+    ),
+    Mutation(
+        "outage-taken-for-a-revoked-token",
+        "server/routes/stream.py",
+        "good, found = True, None",
+        "good, found = False, None",
+        "server/test_outage.py",
+    ),
+    Mutation(
+        "removal-of-another-studys-webhook",
+        "server/webhooks.py",
+        "mine = (webhooks.c.study == study) & (webhooks.c.id == number)",
+        "mine = webhooks.c.id == number",
+        "server/test_receivers.py",
+    ),
+    Mutation(
+        "judge-gets-names",
+        "server/visible.py",
+        '_OF_A_PULL = ("id", "attempt",',
+        '_OF_A_PULL = ("id", "label", "attempt",',
+        "server/test_roles.py",
     ),
     Mutation(
         "sums-not-saved",
@@ -1500,8 +1521,8 @@ MUTATIONS = (
     Mutation(
         "seconds-taken-for-milliseconds",
         "client/transport.py",
-        'return float(response.headers["Retry-After"])',
-        'return float(response.headers["Retry-After"]) / 1000',
+        'after = float(response.headers["Retry-After"])',
+        'after = float(response.headers["Retry-After"]) / 1000',
         "client/test_alike.py",
     ),
     # -- pairs
