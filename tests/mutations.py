@@ -141,9 +141,30 @@ MUTATIONS = (
     Mutation(
         "stream-outlives-token",
         "server/routes/stream.py",
-        "if opened.watch.closed or not await still_good(service, caller):",
+        "if opened.watch.closed or not good:",
         "if opened.watch.closed:",
         "server/test_stream.py",
+    ),
+    Mutation(
+        "outage-taken-for-a-revoked-token",
+        "server/routes/stream.py",
+        "good, found = True, None",
+        "good, found = False, None",
+        "server/test_outage.py",
+    ),
+    Mutation(
+        "removal-of-another-studys-webhook",
+        "server/webhooks.py",
+        "mine = (webhooks.c.study == study) & (webhooks.c.id == number)",
+        "mine = webhooks.c.id == number",
+        "server/test_receivers.py",
+    ),
+    Mutation(
+        "judge-gets-names",
+        "server/visible.py",
+        '_OF_A_PULL = ("id", "attempt",',
+        '_OF_A_PULL = ("id", "label", "attempt",',
+        "server/test_roles.py",
     ),
     Mutation(
         "sums-not-saved",
@@ -277,13 +298,6 @@ MUTATIONS = (
         "verifier/rules/alba.py",
         "(surplus > 0) & (found >= math.log(1 / level) - 1e-6)",
         "(surplus > 0) | (found > 0)",
-        _FORGERIES,
-    ),
-    Mutation(
-        "noise-of-choice",
-        "verifier/rules/estimated_noise.py",
-        'exact.number(entry["noise"], "a noise"), noise,',
-        'exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
         _FORGERIES,
     ),
     Mutation(
@@ -596,13 +610,6 @@ MUTATIONS = (
         "        lacking[own.arms] = False  # its sum of rewards must be its own\n",
         "",
         "algorithms/wrappers/test_checked_fit.py",
-    ),
-    Mutation(
-        "lower-end-of-the-noise",
-        "algorithms/wrappers/estimated_noise.py",
-        "chdtri(self.freedom, 1 - _LEVEL)",
-        "chdtri(self.freedom, _LEVEL)",
-        "algorithms/wrappers/test_estimated_noise.py",
     ),
     # -- run, storage, study
     Mutation(
@@ -1528,8 +1535,8 @@ MUTATIONS = (
     Mutation(
         "seconds-taken-for-milliseconds",
         "client/transport.py",
-        'return float(response.headers["Retry-After"])',
-        'return float(response.headers["Retry-After"]) / 1000',
+        'after = float(response.headers["Retry-After"])',
+        'after = float(response.headers["Retry-After"]) / 1000',
         "client/test_alike.py",
     ),
     # -- pairs
