@@ -141,9 +141,30 @@ MUTATIONS = (
     Mutation(
         "stream-outlives-token",
         "server/routes/stream.py",
-        "if opened.watch.closed or not await still_good(service, caller):",
+        "if opened.watch.closed or not good:",
         "if opened.watch.closed:",
         "server/test_stream.py",
+    ),
+    Mutation(
+        "outage-taken-for-a-revoked-token",
+        "server/routes/stream.py",
+        "good, found = True, None",
+        "good, found = False, None",
+        "server/test_outage.py",
+    ),
+    Mutation(
+        "removal-of-another-studys-webhook",
+        "server/webhooks.py",
+        "mine = (webhooks.c.study == study) & (webhooks.c.id == number)",
+        "mine = webhooks.c.id == number",
+        "server/test_receivers.py",
+    ),
+    Mutation(
+        "judge-gets-names",
+        "server/visible.py",
+        '_OF_A_PULL = ("id", "attempt",',
+        '_OF_A_PULL = ("id", "label", "attempt",',
+        "server/test_roles.py",
     ),
     Mutation(
         "sums-not-saved",
@@ -1377,9 +1398,23 @@ MUTATIONS = (
         "study/traffic/test_study.py -k least_share_like",
     ),
     Mutation(
+        "rivals-of-one-report-alone",
+        "run/waiting.py",
+        "for compared in self.compared[reports // 2 :]",
+        "for compared in self.compared[reports // 2 : reports // 2 + 1]",
+        "study/traffic/test_confirmed.py -k came_late",
+    ),
+    Mutation(
+        "options-that-come-later-have-all-of-delta",
+        "statistics/spending.py",
+        "whole / (later * (later + 1.0))",
+        "whole / (later + 1.0)",
+        "statistics/test_spending.py",
+    ),
+    Mutation(
         "each-of-many-intervals-at-delta",
         "study/traffic/look.py",
-        "self._lifts.intervals(run.algorithm.delta * levels_of(first, self._options))",
+        "self._lifts.intervals(run.algorithm.delta * parts)",
         "self._lifts.intervals(run.algorithm.delta)",
         "study/traffic/test_study.py -k hold_together",
     ),
@@ -1500,8 +1535,8 @@ MUTATIONS = (
     Mutation(
         "seconds-taken-for-milliseconds",
         "client/transport.py",
-        'return float(response.headers["Retry-After"])',
-        'return float(response.headers["Retry-After"]) / 1000',
+        'after = float(response.headers["Retry-After"])',
+        'after = float(response.headers["Retry-After"]) / 1000',
         "client/test_alike.py",
     ),
     # -- pairs
@@ -2224,7 +2259,7 @@ MUTATIONS = (
     Mutation(
         "verifier-limits-after-the-answer",
         "verifier/rules/keeping.py",
-        'check.demand(not over, f"block {number} comes',
+        'check.demand(none, f"block {number} comes',
         'check.demand(True, f"block {number} comes',
         _KEEPING,
     ),

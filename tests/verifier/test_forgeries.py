@@ -19,7 +19,7 @@ from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.check import Check
 from surepick.verifier.questions import rule_of
-from surepick.verifier.rules import alba
+from surepick.verifier.rules import alba, complete
 from surepick.verifier.statement import _sentences
 from surepick.verifier.verify import RULES, verify
 
@@ -114,7 +114,7 @@ def records(certificate):
     if evidence.get("rule") == "pairs":  # nothing but the numbers of its blocks
         return []
     for record in found:
-        if isinstance(record.get("dropped"), dict):
+        if isinstance(record.get("dropped"), dict) and "certain" not in record["dropped"]:
             columns = record["dropped"]
             rows = zip(*columns.values(), strict=True)
             record["dropped"] = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -152,6 +152,7 @@ def completed(certificate):
             return found
 
         patch.setattr(alba._Sample, "compare", overheard)
+        patch.setattr(complete._Race, "_drop", _sure_of(complete._Race._drop))
         accomplice = Accomplice(body)
         rule_of(accomplice, RULES[body["evidence"]["rule"]]).shown(accomplice)
     for place, key in places:
@@ -160,6 +161,22 @@ def completed(certificate):
         if "bias" in drop:
             drop["bias"] = biases.get((drop["by"], drop["candidate"]), 0.0)
     return body | {"digest": fingerprint(body)}
+
+
+def _sure_of(drop):
+    """As tables drop options, and writes down who of them is behind for certain."""
+
+    def dropping(race, dropped, alive, peaks, where):
+        table, rest = race.table, race.table.items - race.table.met
+        scores = table.scores[:, : table.met]
+        there = [x for x in alive if (scores[x] >= 0).all()]
+        best = sorted((int(scores[x].sum()) for x in there), reverse=True)
+        edge = best[race.m - 1] if len(best) >= race.m else 0
+        sure = [x for x in there if edge - int(scores[x].sum()) > rest * table.unit]
+        dropped["certain"] = [x in sure for x in dropped["candidate"]]
+        drop(race, dropped, alive, peaks, where)
+
+    return dropping
 
 
 def sentence(certificate, kind, left=1):
