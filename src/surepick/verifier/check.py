@@ -55,6 +55,7 @@ class Check(Tables):
         self.further: list[str] = []  # what has to be true of further numbers
         self.waited = 0  # reports at the end on which nothing was bet
         self.certain = False  # whether the answer is no matter of chance
+        self.broken = ""  # what its reports say against all that it could promise
         self.stated: Stated | None = None  # the parts of its sentence, once they are checked
         self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
         self.batches = exact.mappings(body["batches"], "batches")

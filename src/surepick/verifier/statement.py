@@ -325,7 +325,7 @@ def _stopped_early(check: Check, left: int) -> list[Stated]:
     proper = _proper(check)
     needs = _conditions(proper.evidence)
     known = _promises(check, proper, "pac") and not needs
-    if not by_hand or not known or _clicks(check):
+    if not by_hand or not known or _clicks(check) or check.broken:
         return [early]
     # Who was dropped is not the best: that does not depend on when somebody stops.
     best = f"{_best(check)} {'are' if check.top > 1 else 'is'}"
