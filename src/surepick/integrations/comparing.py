@@ -25,6 +25,7 @@ from surepick.arrays.validate import real, whole
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind, noise_kind
 from surepick.run import Answer, Run
@@ -127,7 +128,8 @@ def compare(
     warm_up
         Calls of each beforehand, whose scores are thrown away; by default one, with items none.
     seed
-        Of the order of calls, which is drawn afresh by default; the certificate has it.
+        Of the order of calls, which is drawn afresh by default; the certificate has it. With items
+        the same seed comes to another order where a variant has other code.
     minimise
         Whether smaller scores are better: times, costs, errors.
     workers, per_minute
@@ -175,6 +177,8 @@ def compare(
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
     problem = Problem.unstructured(labels, noise=noise, minimise=minimise)
     settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
+    if given is not None:
+        seed = seed_after(seed, *map(named, variants))
     run = get(DEFAULT, delta=delta, max_samples=most, **settings).start(problem, seed)
 
     def call(which: int, *item: int) -> Any:

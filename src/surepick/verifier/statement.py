@@ -55,6 +55,8 @@ _AGAIN = (
     "provided that a measurement which went well is hardly ever measured again, as some were that "
     "came out far from all before, by a rule fixed at the start, and the second counts"
 )
+_UNKNOWN_ORDER = "nobody who made an option knew in which order items would come"
+_MEASURED_AGAIN = "each measurement is made anew or a score is the same whenever it is measured"
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _TURNED = "among all options that were ever added and not retired"
 _LEADS = "provided that which of two options is better does not change from period to period"
@@ -242,9 +244,10 @@ def joined(check: Check, said: Stated, *conditions: str) -> Stated:
     if check.past_counts:
         parts = [*parts, _PAST]
     if check.items is not None:
-        parts = [*parts, f"best on average over all {check.items} items"]
+        average = f"best on average over all {check.items} items"
+        parts = [*parts, f"{average}, if {_MEASURED_AGAIN}, and {_UNKNOWN_ORDER}"]
     if check.table is not None:
-        same = "if a score is the same whenever it is measured"
+        same = f"if a score is the same whenever it is measured, and {_UNKNOWN_ORDER}"
         better = "better" if "better" in check.claim else "best"
         parts = [*parts, f"{better} on these {check.table} items, {same}"]
     if any("stratum" in batch for batch in check.batches):

@@ -120,9 +120,9 @@ def test_a_limit_ends_it_undecided():
 
 def test_scores_that_cannot_be_are_refused():
     table = ScoreTable(["a", "b"], ["x", "y"])
-    with pytest.raises(InvalidInputError, match=r"scores: 'a' has 0.5 on '.'"):
+    with pytest.raises(InvalidInputError, match=r"scores: '.' has 0.5 on '.'"):
         decide(table, lambda option, item: 0.5)
-    with pytest.raises(InvalidInputError, match=r"the score of 'a' on '.' is not known"):
+    with pytest.raises(InvalidInputError, match=r"the score of '.' on '.' is not known"):
         decide(table)
     with pytest.raises(InvalidInputError, match="one score for each of"):
         decide(table, evaluate_batch=lambda cells: [1.0])

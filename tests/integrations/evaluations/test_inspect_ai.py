@@ -14,6 +14,7 @@ import pytest
 
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.integrations.evaluations import InspectRace, ScoreTable, decide, inspect_ai
+from surepick.integrations.evaluations.scores import Begun
 
 NAMES = ["plain", "steps", "role"]
 N = 60
@@ -104,7 +105,9 @@ def test_only_samples_that_decide_run_and_the_answer_is_that_of_decide(inspect):
     race, asked, tasks = raced(inspect)
     found = race.decision
     truth = ScoreTable(NAMES, [str(i + 1) for i in range(N)], RIGHT.astype(float))
-    alone = decide(ScoreTable(NAMES, truth.items), truth.of, seed=2)
+    empty = ScoreTable(NAMES, truth.items)
+    same_order = Begun(2, None, (), (), empty.digest, "exam")
+    alone = decide(ScoreTable(NAMES, truth.items, begun=same_order), truth.of, measure="exam")
     assert (found.option, found.how) == ("steps", "proven")
     assert found.evaluations == alone.evaluations == len(asked) == len(set(asked)) < 3 * N
     np.testing.assert_array_equal(found.table.scores, alone.table.scores)
