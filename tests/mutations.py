@@ -727,9 +727,9 @@ MUTATIONS = (
     ),
     Mutation(
         "certificates-hide-copies",
-        "verifier/hedged.py",
-        "check.demand(count > 0,",
-        "check.demand(count > -9,",
+        "verifier/conditions.py",
+        "if found < 1:",
+        "if found < -9:",
         "study/test_hedge.py -k rests_on",
     ),
     Mutation(
@@ -741,9 +741,9 @@ MUTATIONS = (
     ),
     Mutation(
         "failures-add-no-condition",
-        "run/guarantee.py",
-        "        (lost, LOST),",
-        "        (False, LOST),",
+        "study/study.py",
+        '"lost": len(pulls), ',
+        '"lost": 0, ',
         "study/test_lost.py -k names_what",
     ),
     Mutation(

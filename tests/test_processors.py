@@ -83,6 +83,30 @@ def test_compiled_for_any_processor():
     assert found == {name: KNOWN[name] for name in A_FEW}
 
 
+@pytest.mark.some(2)
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("MKL_CBWR", "COMPATIBLE"),
+        ("ATEN_CPU_CAPABILITY", "default"),
+        ("MKL_CBWR", "AVX2"),
+        ("ATEN_CPU_CAPABILITY", "avx2"),
+        ("OMP_NUM_THREADS", "4"),
+    ],
+)
+def test_scans_with_pytorch_as_it_is_on_other_processors(setting, value):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "scans or payoffs"]
+        + ["tests/arrays/test_backend.py"],
+        env=os.environ | {setting: value},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
 class _Digits:
     """Changes the last two digits of whatever a function returns."""
 

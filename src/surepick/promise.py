@@ -9,8 +9,9 @@ a run what happened to it. Nothing takes a sentence apart again.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from surepick.text import plural
 
@@ -49,13 +50,26 @@ class Condition(Words):
     """
 
     meaning: str
+    #: its name and fields, where it is one of :mod:`surepick.conditions`
+    stated: Mapping[str, Any]
 
-    def __new__(cls, exact: str, plain: str | None = None, meaning: str = "") -> Self:
+    def __new__(
+        cls,
+        exact: str,
+        plain: str | None = None,
+        meaning: str = "",
+        stated: Mapping[str, Any] | None = None,
+    ) -> Self:
         """Where nothing else is said, the plain words are the exact ones with "if"."""
         usual = exact.replace("provided that", "if", 1)
         made = super().__new__(cls, exact, ("" if meaning else usual) if plain is None else plain)
-        made.meaning = meaning
+        made.meaning, made.stated = meaning, dict(stated or {})
         return made
+
+    @property
+    def says(self) -> tuple[str, str]:
+        """What "best" means by it, and on what it rests; either may be empty."""
+        return self.meaning, self.plain
 
 
 class Reason(Words):
@@ -213,6 +227,14 @@ class Promise:
         if self.also is not None and self.also.what is not None:
             said.append(found_plainly(self.also.what, it))
         return " ".join(filter(None, [*said, rests]))
+
+    def conditions_listed(self) -> list[dict[str, Any]]:
+        """On what it rests, for programs: exactly, plainly, and by name where there is one."""
+        listed = () if self.early and self.what is None else (*self.needs, *self.conditions)
+        return [
+            {**one.stated, "exact": str(one), "plain": " ".join(filter(None, one.says))}
+            for one in listed
+        ]
 
     def _all_conditions(self) -> tuple[Condition, ...]:
         return (SMALLER, *self.conditions) if self.smaller and not self.early else self.conditions

@@ -37,7 +37,8 @@ def test_scans_are_what_they_say(name, rows):
     np.testing.assert_allclose(backend.host(backend.image(there, root)), rows @ root, atol=1e-12)
     apart = backend.host(backend.distances(there, root, rows[:4]))
     np.testing.assert_allclose(apart[:, 3], expected, atol=1e-12)
-    assert apart[np.arange(4), np.arange(4)].tolist() == [0.0] * 4  # nothing cancels in part
+    own = apart[np.arange(4), np.arange(4)]  # products of one row may differ in their last digits
+    assert own.max() <= 1e-28 * expected.max()
     found, values = backend.largest(backend.put(expected), 20)
     assert found.tolist() == np.argsort(-expected)[:20].tolist()
     assert values.tolist() == expected[found].tolist()

@@ -10,15 +10,16 @@ import pytest
 
 import surepick as sp
 from surepick import promise
+from surepick.conditions import CONDITIONS
 from surepick.problem.noise import ITEMS_PROVIDED, AnyNumber, EqualNoise, SymmetricNoise
 from surepick.promise import Condition, Promise, Promised, Stopped, Words
 from surepick.run import stated, words
-from surepick.run.guarantee import CHANGED, trusting
-from surepick.run.option_changes import CAME_AND_WENT
-from surepick.run.past import PAST
-from surepick.run.strata import STRATA
+from surepick.run.guarantee import trusting
 from surepick.run.verify import verify
 
+CAME_AND_WENT, CHANGED, PAST, STRATA = (
+    CONDITIONS[name].of() for name in ("came-and-went", "changed", "past", "strata")
+)
 THEOREM = "the capital bet against the best is a supermartingale (see there); Ville's inequality"
 JARGON = (
     "supermartingale",

@@ -68,7 +68,7 @@ def test_the_answer_and_the_certificate_name_it():
     )
     assert "hardly ever repeated (some" in answer.plain
     certificate = answer.certificate()
-    assert certificate["again"] == 2
+    assert certificate["conditions"] == [{"name": "again", "pulls": 2}]
     checked = sp.verify(certificate, replay=True)
     assert (checked.replayed, checked.unknown) == (True, ())
     twin = _study("twin", again=True, delta=0.1)

@@ -170,12 +170,12 @@ def test_the_answer_says_what_it_rests_on(storage_url):
     study, lost = finished(storage_url, hedge=True)
     assert study.tell(lost, 9.0, "lost").status == "late"
     certificate = study.answer.certificate()
-    assert certificate["hedged"] == 1
+    assert certificate["conditions"] == [{"name": "hedged", "pulls": 1}]
     assert SAYS in study.answer.guarantee
     assert SAYS.replace("provided that", "if") in study.answer.plain
     assert sp.verify(certificate, replay=True).replayed
-    for forged in ({"hedged": 0}, {"hedged": -1}, {"hedged": 0.5}, {"hedged": None}, {}):
-        body = {key: value for key, value in certificate.items() if key != "hedged"} | forged
+    for pulls in (0, -1, 0.5, None):
+        body = certificate | {"conditions": [{"name": "hedged", "pulls": pulls}]}
         with pytest.raises(CertificateError):
             sp.verify(body | {"digest": fingerprint(body)})
 

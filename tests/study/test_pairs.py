@@ -206,7 +206,8 @@ def test_a_comparison_that_holds_up_others_is_handed_out_twice(storage_url):
             break
     assert study.tell(lost.id, lost.first, "lost").status == "late"
     certificate = study.answer.certificate()
-    assert (study.answer.label, certificate["hedged"]) == ("terse", 1)
+    assert study.answer.label == "terse"
+    assert certificate["conditions"] == [{"name": "hedged", "pulls": 1}]
     assert sp.verify(certificate, replay=True).replayed
     assert study.judgements()["comparisons"] == len(study.rewards().arms)
 

@@ -200,7 +200,9 @@ def compare(
                 run.tell(batch, rewards)
     if found.error:
         run.end()
-    answer = run.without(run.conclude(lost=calls.again), found.lacking)
+    if calls.again:
+        run.rest_on("lost", pulls=calls.again)
+    answer = run.without(run.answer, found.lacking)
     found.check_kind()
     verdict: Verdict = "undecided"
     if answer.guarantee:

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import State
 from surepick.algorithms.findings import NOBODY, Claims, Guarantee
 from surepick.arrays.types import IntArray
+from surepick.conditions import CONDITIONS, joined
 from surepick.problem import Problem
 from surepick.run import comparisons, quantiles
-from surepick.run.guarantee import KEEPS, LEADS, ONE_RATE
 from surepick.run.on_items import in_words as said_on_items
 from surepick.run.unmeasured import Unmeasured
 from surepick.run.unmeasured import in_words as said_of_unmeasured
@@ -230,11 +230,14 @@ class Answer:
         promise = self.guarantee.promise
         if promise.what is None:
             return made
-        more = [LEADS] if "past" in traffic else []
-        more += [KEEPS] if self.limits else []
         blocks = self._record["evidence"].get("blocks", [])
-        more += [ONE_RATE] if blocks and "dealt" in blocks[0] else []
-        rests = replace(promise, conditions=(*promise.conditions, *more))
+        happened = (
+            ("past" in traffic, "leads"),
+            (bool(self.limits), "keeps"),
+            (bool(blocks) and "dealt" in blocks[0], "one-rate"),
+        )
+        more = [CONDITIONS[name].of() for so, name in happened if so]
+        rests = replace(promise, conditions=joined(promise.conditions, more))
         return replace(made, guarantee=Guarantee.of(rests))
 
     def to_dict(self) -> dict[str, Any]:
@@ -248,6 +251,7 @@ class Answer:
                 "kind": self.guarantee.kind,
                 "text": str(self.guarantee),
                 "plain": self.plain,
+                "conditions": self.guarantee.promise.conditions_listed(),
             },
             "survivors": list(self.survivors),
             "equivalent": list(self.equivalent),

@@ -74,12 +74,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["stopped"] = "by hand"
     if record.get("changes"):
         body["corrections"] = record["changes"]
-    if record.get("hedged"):  # pulls that were handed out twice
-        body["hedged"] = record["hedged"]
-    if record.get("lost"):  # pulls that failed or came too late, and were handed out again
-        body["lost"] = record["lost"]
-    if record.get("again"):  # readings that were measured again, by the rule of the study
-        body["again"] = record["again"]
+    if record.get("conditions"):  # that only those know who measured
+        body["conditions"] = record["conditions"]
     if record.get("unmeasured"):  # cells of a table that count as the worst score
         body["unmeasured"] = record["unmeasured"]
     if record.get("options"):  # were added or retired

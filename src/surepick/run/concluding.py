@@ -10,7 +10,9 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, State
 from surepick.algorithms.findings import Guarantee
 from surepick.arrays.types import IntArray
+from surepick.conditions import written
 from surepick.problem import Problem
+from surepick.promise import Condition
 from surepick.run.answer import Answer, Kept, compared, several
 from surepick.run.comparisons import circle, shares_won
 from surepick.run.guarantee import promise_of
@@ -33,10 +35,8 @@ class Course(NamedTuple):
     turns: list[dict[str, Any]]  #: options that came and went
     retired: tuple[int, ...]
     limits: list[dict[str, Any]]  #: changes of what may be measured
-    hedged: int = 0  #: pulls that were handed out twice
-    lost: int = 0  #: pulls that failed or came too late, and were handed out again
     order: int | None = None  #: seed of the order in which pulls were handed out
-    again: int = 0  #: readings that were measured again, by the rule of the study
+    stated: tuple[Condition, ...] = ()  #: what else it rests on, as those know who measured
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -56,9 +56,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
                 *(bool(past and past["evidence"]), bool(course.changes), course.ended),
                 turned=bool(course.turns),
                 limit=why_stopped(problem, course.pulls, algorithm, course.limits),
-                hedged=bool(course.hedged),
-                lost=bool(course.lost),
-                again=bool(course.again),
+                stated=course.stated,
             )
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
@@ -88,10 +86,8 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "by_hand": course.ended,
             "options": list(course.turns),
             "limits": course.limits,
-            "hedged": course.hedged,
-            "lost": course.lost,
+            "conditions": written(course.stated),
             "order": course.order,
-            "again": course.again,
         },
     )
 

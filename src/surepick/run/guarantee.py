@@ -11,14 +11,11 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.conditions import CONDITIONS
 from surepick.problem import Problem
 from surepick.promise import Condition, Promise, Reason, Stopped, Words
 from surepick.run.assumed import ASSUMED
 from surepick.run.limits import stopped_by
-from surepick.run.option_changes import CAME_AND_WENT
-from surepick.run.past import PAST
-from surepick.run.pending import OVERLAP
-from surepick.run.strata import STRATA
 
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
 #: why a promise is withdrawn
@@ -35,62 +32,6 @@ LOOKED = Reason(
     "larger than requested",
 )
 REASONS = (NOT_SYMMETRIC, LOOKED)
-
-#: where rewards were corrected or withdrawn
-CHANGED = Condition(
-    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
-    "neither on the rewards nor on whom one favours",
-    "if nobody chose which measurements to check and change because of their results or a "
-    "favourite option",
-)
-#: where the first of two rewards of a pull counts
-HEDGED = Condition(
-    "provided that how long a measurement takes does not depend on its reward, as some pulls were "
-    "handed out twice"
-)
-#: where measurements were made again for want of a reward
-LOST = Condition(
-    "provided that whether a measurement fails or comes too late does not depend on its reward, as "
-    "some were made again",
-    "if measurements fail, or come too late, for reasons that have nothing to do with their "
-    "results (some were made again)",
-)
-#: where reports of visitors are compared period by period
-LEADS = Condition(
-    "provided that which of two options is better does not change from period to period"
-)
-#: the same where they have to keep limits
-KEEPS = Condition(
-    "provided that which options keep the limits does not change from period to period"
-)
-#: where a report was dealt into two after it came in
-ONE_RATE = Condition(
-    "provided that visitors of an option respond independently of each other and at one rate "
-    "within the first period, as its report was dealt into two",
-    "if visitors of a version respond independently of each other, and all at one rate within the "
-    "first period",
-)
-#: where readings were measured again by a rule
-AGAIN = Condition(
-    "provided that a measurement which went well is hardly ever measured again, as some were that "
-    "came out far from all before, by a rule fixed at the start, and the second counts",
-    "if valid measurements were hardly ever repeated (some readings far from all earlier ones "
-    "were, and the second one counts)",
-)
-#: all that may happen to a run, and that its promise rests on then
-HAPPENED = (
-    PAST,
-    STRATA,
-    OVERLAP,
-    HEDGED,
-    LOST,
-    AGAIN,
-    CHANGED,
-    CAME_AND_WENT,
-    LEADS,
-    KEEPS,
-    ONE_RATE,
-)
 
 
 def trusting(misfit: float) -> Condition:
@@ -115,9 +56,7 @@ def promise_of(
     by_hand: bool = False,
     turned: bool = False,
     limit: Words | None = None,
-    hedged: bool = False,
-    lost: bool = False,
-    again: bool = False,
+    stated: Iterable[Condition] = (),
 ) -> Promise:
     """The promise of a stopped run.
 
@@ -135,12 +74,8 @@ def promise_of(
         Whether options were added or retired.
     limit
         What stopped it, if neither the question was answered nor somebody did.
-    hedged
-        Whether pulls were handed out twice.
-    lost
-        Whether measurements failed or came too late, and were made again.
-    again
-        Whether readings far from all before were measured again, by the rule of the study.
+    stated
+        What else it rests on, as those know who measured.
     """
     left, claims, kind = len(state.active), state.claims(), problem.noise_kind
     how = stopped_by("by hand") if by_hand or limit is None else limit
@@ -152,17 +87,14 @@ def promise_of(
     # A cell of a table is the same whenever it is measured, as its own condition says.
     ahead = not algorithm.each_once and any("after" in batch for batch in batches)
     happened = (
-        (past, PAST),
+        (past, CONDITIONS["past"].of()),
         (on_items, algorithm.about_items()),
-        (any("stratum" in batch for batch in batches), STRATA),
-        (ahead, OVERLAP),
-        (hedged, HEDGED),
-        (lost, LOST),
-        (again, AGAIN),
-        (changed, CHANGED),
-        (turned, CAME_AND_WENT),
+        (any("stratum" in batch for batch in batches), CONDITIONS["strata"].of()),
+        (ahead, CONDITIONS["overlap"].of()),
+        (changed, CONDITIONS["changed"].of()),
+        (turned, CONDITIONS["came-and-went"].of()),
     )
-    rests = [condition for so, condition in happened if so]
+    rests = [*(condition for so, condition in happened if so), *stated]
     if claims is not None:
         promise = replace(algorithm.promise_of_claims(claims.baseline), smaller=problem.minimise)
         if not state.finished:

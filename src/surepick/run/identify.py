@@ -233,7 +233,9 @@ def identify(
             run.tell(batch, rewards)
             if on_batch is not None:
                 on_batch(run)
-    return run.without(run.conclude(lost=calls.again), lacking)
+    if calls.again:
+        run.rest_on("lost", pulls=calls.again)
+    return run.without(run.answer, lacking)
 
 
 def _measured(

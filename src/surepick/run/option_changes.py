@@ -15,14 +15,8 @@ from surepick.arrays.validate import as_labels, as_matrix, as_numbers
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.grown import first_of, with_more
-from surepick.promise import Condition
 
 ADDED, RETIRED = "added", "retired"
-#: what an answer is about where options came and went
-CAME_AND_WENT = Condition(
-    "among all options that were ever added and not retired",
-    meaning="“Best” means best among all options that were ever added and not retired.",
-)
 
 
 class Options(NamedTuple):

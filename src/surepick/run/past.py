@@ -12,16 +12,9 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.promise import Condition
 from surepick.run.numbers import check_numbers
 from surepick.run.past_order import in_order
 from surepick.run.rewards import check_past_size
-
-#: the condition of a guarantee that rests on past measurements, too
-PAST = Condition(
-    "provided that what was measured in the past did not depend on rewards",
-    "if the past measurements were chosen without looking at results",
-)
 
 
 @dataclass(frozen=True, eq=False)

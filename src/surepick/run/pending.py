@@ -17,11 +17,7 @@ import numpy as np
 
 from surepick.algorithms.base import Pulls, State
 from surepick.arrays.types import IntArray
-from surepick.promise import Condition
 from surepick.run.batch import Batch
-
-#: the condition of a guarantee of a run with batches that overlap
-OVERLAP = Condition("provided that measurements do not depend on each other, as batches overlapped")
 
 
 class PendingBatches:

@@ -27,6 +27,7 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, ToldPulls
 from surepick.arrays import limits
+from surepick.conditions import read_stated
 from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
@@ -102,6 +103,7 @@ def _replayed(
     run = algorithm.start(before_changes(problem, body.get("options", [])))
     run.limit_changes = list(body.get("limits", []))
     run.order_seed = body["order"]["seed"] if "order" in body else None
+    run.conditions = read_stated(body.get("conditions", ()))
     run.state.as_recorded(body["evidence"])
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):

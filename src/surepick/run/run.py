@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, ToldPulls, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.conditions import joined, read_stated, stated, written
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
+from surepick.promise import Condition
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, check_open
@@ -85,6 +87,7 @@ class Run:
         self._options, self._limits = OptionChanges(), LimitChanges()
         self._past: dict[str, Any] | None = None
         self.waits: Waiting | None = None  #: what an answer waits for; only in reports of traffic
+        self.conditions: tuple[Condition, ...] = ()  #: of its promise, beside what the record shows
         self.doubts = Doubts()  #: what single rewards say against the kind of noise that was stated
 
     # -- where it stands -------------------------------------------------------------------
@@ -608,6 +611,29 @@ class Run:
         self._limits.made.append(change)
         return new
 
+    # -- what its promise rests on ---------------------------------------------------------
+    def rest_on(self, name: str, **fields: Any) -> None:
+        """State a condition of the promise that only those know who measure.
+
+        It is kept with the run and in its certificate, and every rendering of the promise says it.
+
+        Parameters
+        ----------
+        name
+            One of :data:`surepick.conditions.CONDITIONS`.
+        fields
+            What has to be said with it.
+
+        Examples
+        --------
+        >>> import surepick as sp
+        >>> run = sp.algorithms.PooledPeleg(0.05).start(sp.Problem([[1.0], [2.0]]))
+        >>> run.rest_on("lost", pulls=3)
+        >>> run.conditions[0].plain[:41]
+        'if measurements fail, or come too late, f'
+        """
+        self.conditions = joined(self.conditions, [stated(name, **fields)])
+
     # -- the answer ------------------------------------------------------------------------
     @property
     def answer(self) -> Answer:
@@ -617,15 +643,11 @@ class Run:
     def conclude(
         self,
         changes: Sequence[dict[str, Any]] = (),
-        hedged: int = 0,
-        lost: int = 0,
-        again: int = 0,
+        conditions: Iterable[Condition] = (),
     ) -> Answer:
         """The answer, where these rewards were corrected or withdrawn after they were told.
 
-        So many pulls were handed out twice, and so many were lost (they failed or came too late)
-        and made again. So many readings were far from all before, and were made again by the rule
-        of a study.
+        Beside what was stated with :meth:`rest_on` it rests on these conditions.
         """
         if not self.stopped:
             left = plural(len(self.active), "candidate is", "candidates are")
@@ -638,9 +660,8 @@ class Run:
             Course(
                 *(record.pulls, self.batches, record.log, whole, self._past, changes, self.ended),
                 *(self._options.made, self.retired, self._limits.certified(self.skipped)),
-                *(hedged, lost),
                 order=self.order_seed,
-                again=again,
+                stated=joined(self.conditions, conditions),
             ),
         )
         broken = self.doubts.broken(self.problem, self.told())
@@ -683,6 +704,7 @@ class Run:
             | self.doubts.save()
             | self._pending.save()
             | ({} if self.waits is None else {"waits": self.waits.save()})
+            | ({"conditions": written(self.conditions)} if self.conditions else {})
         )
 
     @classmethod
@@ -712,6 +734,7 @@ class Run:
         run._record.load(saved["pulls"], saved["sums"], saved["log"])
         run._past = saved.get("past")
         run.waits = Waiting.of(saved.get("waits"))
+        run.conditions = read_stated(saved.get("conditions", ()))
         run._options.made = list(saved.get("turns", ()))
         run._options.waiting = list(saved.get("waiting", ()))
         run._limits.made = list(saved.get("limits", ()))

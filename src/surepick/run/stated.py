@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import Best
+from surepick.conditions import CONDITIONS, read_stated
 from surepick.errors import SurepickError
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import KnownNoise, read_kind
 from surepick.promise import Condition, Promise, Promised, Reason, Stopped, as_said, in_a_circle
-from surepick.run.guarantee import HAPPENED, REASONS, trusting
+from surepick.run.guarantee import REASONS, trusting
 from surepick.run.limits import stopped_by
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def _known(body: dict[str, Any], said: Stated) -> _Known:
         kind = read_kind(held["noise"], arms["shape"][0] if isinstance(arms, dict) else len(arms))
     except SurepickError:  # of another package, which is not installed here
         kind = KnownNoise(1.0)
-    conditions = [trusting(read_misfit(held)), kind.provided, kind.provided_on_items, *HAPPENED]
+    conditions = [trusting(read_misfit(held)), kind.provided, kind.provided_on_items]
+    conditions += [one.of() for one in CONDITIONS.values() if not one.fields]
+    conditions += read_stated(body.get("conditions", ()))
     algorithm, reasons = _algorithm(body), list(REASONS)
     asked, on_items = Best() if algorithm is None else algorithm.asked, False
     promised = list[Promised]()

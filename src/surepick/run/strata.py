@@ -10,16 +10,10 @@ from numpy.typing import NDArray
 from surepick.algorithms.base import State, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
-from surepick.promise import Condition
 from surepick.run.batch import Batch
 
 #: names, as objects
 TextArray = NDArray[np.object_]
-#: the condition of a guarantee of a run with strata
-STRATA = Condition(
-    "provided that the stratum a pull belongs to did not depend on rewards",
-    "if nobody chose the day, plate, … of a measurement because of results",
-)
 _LONGEST = 200  # characters of a name
 
 

@@ -124,7 +124,11 @@ class SegmentAnswers:
     def certificate(self) -> dict[str, Any]:
         """The certificates of all segments, as one, for :func:`surepick.run.verify_segments`."""
         own = {name: one.certificate() for name, one in self.answers.items()}
+        test = {one["segment"]["test"] for one in own.values()}
+        if len(test) > 1:
+            raise RunStateError(f"the answers of {self.of!r} are of several tests of this name")
         body = {"format": FORMAT, "version": 1, "of": self.of, "delta": self.delta}
+        body |= {"test": test.pop()}
         body |= {"segments": own}
         return body | {"digest": fingerprint(body)}
 

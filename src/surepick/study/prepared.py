@@ -9,6 +9,10 @@ from surepick.algorithms.base import Algorithm
 from surepick.problem import Problem
 from surepick.problem.tables.past import PastTable
 
+#: what a study's notes call conditions of its promise that were known when it was created, as
+#: :func:`surepick.conditions.written` has them
+CONDITIONS = "conditions"
+
 
 @dataclass(frozen=True)
 class Prepared:

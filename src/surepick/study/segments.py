@@ -9,6 +9,7 @@ them are decided. What such a study is part of is a setting of its own (``segmen
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,7 @@ _TRAFFIC_ONLY = (
     "segments: only a traffic study (traffic=True, --traffic) is told visitors by segment; leave "
     "segments out"
 )
+_FIELDS = {"of", "name", "all", "delta", "test"}
 _SLACK = 1e-12  # of δ, which is divided and summed up again
 
 
@@ -81,15 +83,24 @@ class Segment:
     name: str
     all: tuple[str, ...]  #: all segments of the test
     delta: float  #: for all of them together
+    #: of which test: drawn when its studies are made. Nobody can put the segments of several tests
+    #: together, which would choose among their answers
+    test: str
+
+    @classmethod
+    def all_of(cls, of: str, names: tuple[str, ...], delta: float) -> tuple[Segment, ...]:
+        """The segments of a test that begins now."""
+        test = secrets.token_hex(16)
+        return tuple(cls(of, name, names, delta, test) for name in names)
 
     @classmethod
     def read(cls, given: Any) -> Segment:
         """Checked, from what JSON has."""
         if isinstance(given, Segment):
             return given
-        if not isinstance(given, Mapping) or set(given) != {"of", "name", "all", "delta"}:
+        if not isinstance(given, Mapping) or set(given) != _FIELDS:
             raise InvalidInputError(
-                f"segment must be a dict of of, name, all and delta; got {given!r:.80}"
+                f"segment must be a dict of of, name, all, delta and test; got {given!r:.80}"
             )
         of, delta = as_name(given["of"], "segment: of"), real(given["delta"], "segment: delta")
         if not 0.0 < delta < 1.0:
@@ -101,7 +112,7 @@ class Segment:
         names = _as_names(given["all"])
         if given["name"] not in names:
             raise InvalidInputError(f"segment: {given['name']!r:.80} is none of {', '.join(names)}")
-        return cls(of, given["name"], names, delta)
+        return cls(of, given["name"], names, delta, as_name(given["test"], "segment: test"))
 
     @property
     def level(self) -> float:
@@ -114,7 +125,7 @@ class Segment:
 
         Examples
         --------
-        >>> Segment("shop", "phone", ("phone", "desk"), 0.05).studies
+        >>> Segment("shop", "phone", ("phone", "desk"), 0.05, "one").studies
         {'phone': 'shop@phone', 'desk': 'shop@desk'}
         """
         return {name: f"{self.of}@{name}" for name in self.all}
@@ -128,7 +139,7 @@ class Segment:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
-        return {"of": self.of, "name": self.name, "all": list(self.all), "delta": self.delta}
+        return vars(self) | {"all": list(self.all)}
 
 
 def promise_of_all(count: int, delta: float) -> str:
@@ -213,8 +224,9 @@ SETTING = Setting(
 
 OF_SEGMENT = Setting(
     help="Which segment of which test a study is about, where each segment has an answer of its "
-    "own: the name of the test (of), of the segment (name), of all segments (all), and the error "
-    "probability of all together (delta). `segments` without shares makes such studies.",
+    "own: the name of the test (of), of the segment (name), of all segments (all), the error "
+    "probability of all together (delta), and what tells the test from others of its name (test), "
+    "which is drawn when it begins. `segments` without shares makes such studies.",
     schema={"type": "object"},
     check=Segment.read,
     apply=_part,
@@ -227,5 +239,5 @@ OF_SEGMENT = Setting(
 def segment_of(meta: Mapping[str, Any]) -> Segment | None:
     """The segment that a study is about, from what is kept with it."""
     found = meta.get(PART)
-    known = isinstance(found, Mapping) and set(found) == {"of", "name", "all", "delta"}
+    known = isinstance(found, Mapping) and set(found) == _FIELDS
     return Segment.read(found) if known else None

@@ -725,7 +725,7 @@ class StudySpec:
             return ()
         whole = self.to_dict()
         del whole["segments"]
-        parts = [Segment(self.name, one, self.segments, self.delta) for one in self.segments]
+        parts = Segment.all_of(self.name, self.segments, self.delta)
         return tuple(
             StudySpec.from_dict(
                 whole

@@ -20,8 +20,10 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.findings import Guarantee
 from surepick.arrays.validate import positive, real, whole
+from surepick.conditions import joined, read_stated, stated
 from surepick.errors import RunStateError
 from surepick.problem import Problem
+from surepick.promise import Condition
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.run.forecast import FORECAST_SECONDS, Ahead
@@ -44,6 +46,7 @@ from surepick.study.forecast import Forecasts
 from surepick.study.hedge import HEDGED
 from surepick.study.history import History
 from surepick.study.judgements import judgements
+from surepick.study.prepared import CONDITIONS
 from surepick.study.pulls import (
     ANONYMOUS,
     Pull,
@@ -388,7 +391,7 @@ class Study(StudyCore):
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         changes = [one.certified(run.skipped) for one in self.corrections()]
         changes += [one.certified() for one in self.report_changes()]
-        found = run.conclude(changes, *self._measured_again())
+        found = run.conclude(changes, self._conditions())
         found = run.without(found, self._unmeasured())
         found = found.linked(chain.head_of(self.storage, self._record))
         found = found.of_segment(self.meta.get(PART))
@@ -401,14 +404,17 @@ class Study(StudyCore):
             found = replace(found, p_value=None)
         return qualified(without_guarantee(found, failed), checks)
 
-    def _measured_again(self) -> tuple[int, int, int]:
-        """Pulls handed out twice at a time, again when they were lost, and again by a rule."""
+    def _conditions(self) -> tuple[Condition, ...]:
+        """What the promise rests on that no run can see: said at the start, and what happened."""
         kinds = ((HEDGED,), FAILURES, (AGAIN,), (UNMEASURED,))
         twice, lost, again, lacking = self.storage.read(
             lambda tx: tuple(tx.events(self._record.id, one) for one in kinds)
         )
         pulls = {one.pull for one in lost} - {one.pull for one in lacking}
-        return sum(one.count for one in twice), len(pulls), len(again)
+        second = sum(one.count for one in twice)
+        counts = {"hedged": second, "lost": len(pulls), "again": len(again)}
+        happened = [stated(name, pulls=count) for name, count in counts.items() if count]
+        return joined(read_stated(self.meta.get(CONDITIONS, ())), happened)
 
     def _unmeasured(self) -> list[Unmeasured]:
         """Cells of a finite table that count as the worst score, as they cannot be measured."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from surepick.verifier import conditions
+
 _MOST = 20  # that are listed
 
 
@@ -21,11 +23,12 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections hedged lost again unmeasured order options limits traffic chain segment "
+        "corrections conditions unmeasured order options limits traffic chain segment "
         "digest signature "
     ),
     "algorithm": _names("name settings"),
-    "segment": _names("of name all delta"),
+    "conditions": conditions.FIELDS | {"name"},
+    "segment": _names("of name all delta test"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
         "close undecided ruled_out "

@@ -18,7 +18,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 
 _SLACK = Fraction(1, 10**12)  # of the level, which is a rounded quotient
-_PART = {"of", "name", "all", "delta"}
+_PART = {"of", "name", "all", "delta", "test"}
 
 
 def check_segment(check: Check) -> None:
@@ -28,6 +28,7 @@ def check_segment(check: Check) -> None:
     part = exact.mapping(check.body["segment"], "its segment")
     check.demand(set(part) == _PART, "its segment does not say what it has to")
     exact.text(part["of"], "the test that its segment is of")
+    exact.text(part["test"], "what tells its test from others")
     names = part["all"]
     check.demand(type(names) is list and len(names) >= 2, "its segment is not one of several")
     for name in names:
@@ -49,19 +50,22 @@ def check_segment(check: Check) -> None:
 def parts_of(certificate: Any) -> tuple[dict[str, Any], float, dict[str, dict[str, Any]]]:
     """The whole of such a certificate, the error probability of all, and the part of each segment.
 
-    The parts themselves are not checked here.
+    All of them must be of one test, which has a name that was drawn when it began: of several tests
+    of the same kind, somebody could choose the segments in which they like the answer. The parts
+    themselves are not checked here.
     """
     body = exact.mapping(certificate, "the certificate")
     if body.get("format") != "surepick-segments" or body.get("version") != 1:
         raise FormatError("this is not a surepick certificate of several segments")
-    if set(body) != {"format", "version", "of", "delta", "segments", "digest"}:
+    if set(body) != {"format", "version", "of", "test", "delta", "segments", "digest"}:
         exact.refuse("it has other fields than one of several segments")
     exact.demand_unchanged(body)
     of, whole = exact.text(body["of"], "its test"), exact.number(body["delta"], "its delta")
+    test = exact.text(body["test"], "what tells its test from others")
     parts = exact.mapping(body["segments"], "its segments")
     for name, part in parts.items():
         own = exact.mapping(part, f"the certificate of segment {name!r}").get("segment")
-        said = {"of": of, "name": name, "all": list(parts), "delta": whole}
+        said = {"of": of, "name": name, "all": list(parts), "delta": whole, "test": test}
         if own != said:
             exact.refuse(f"the certificate of segment {name!r} is of another test or segment")
     if len(parts) < 2:

@@ -13,7 +13,7 @@ import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from surepick.verifier import exact, published
+from surepick.verifier import conditions, exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import Comparison
 from surepick.verifier.dealing import is_dealt
@@ -41,34 +41,8 @@ _THEOREMS = {
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
-_STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
-_OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
-_HEDGED = (
-    "provided that how long a measurement takes does not depend on its reward, as some pulls were "
-    "handed out twice"
-)
-_LOST = (
-    "provided that whether a measurement fails or comes too late does not depend on its reward, as "
-    "some were made again"
-)
-_AGAIN = (
-    "provided that a measurement which went well is hardly ever measured again, as some were that "
-    "came out far from all before, by a rule fixed at the start, and the second counts"
-)
 _UNKNOWN_ORDER = "nobody who made an option knew in which order items would come"
 _MEASURED_AGAIN = "each measurement is made anew or a score is the same whenever it is measured"
-_PAST = "provided that what was measured in the past did not depend on rewards"
-_TURNED = "among all options that were ever added and not retired"
-_LEADS = "provided that which of two options is better does not change from period to period"
-_ONE_RATE = (
-    "provided that visitors of an option respond independently of each other and at one rate "
-    "within the first period, as its report was dealt into two"
-)
-_KEEPS = "provided that which options keep the limits does not change from period to period"
-_CHANGED = (
-    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
-    "neither on the rewards nor on whom one favours"
-)
 _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
@@ -238,11 +212,11 @@ def _on_items(check: Check) -> bool:
     return check.items is not None or check.table is not None
 
 
-def joined(check: Check, said: Stated, *conditions: str) -> Stated:
-    """What is said, with these conditions and all others that the record makes it rest on."""
-    parts = list(conditions)
+def joined(check: Check, said: Stated, *model: str) -> Stated:
+    """What is said, with the conditions of its model and all others that it rests on."""
+    parts = list(model)
     if check.past_counts:
-        parts = [*parts, _PAST]
+        parts = [*parts, conditions.PAST]
     if check.items is not None:
         average = f"best on average over all {check.items} items"
         parts = [*parts, f"{average}, if {_MEASURED_AGAIN}, and {_UNKNOWN_ORDER}"]
@@ -251,25 +225,20 @@ def joined(check: Check, said: Stated, *conditions: str) -> Stated:
         better = "better" if "better" in check.claim else "best"
         parts = [*parts, f"{better} on these {check.table} items, {same}"]
     if any("stratum" in batch for batch in check.batches):
-        parts = [*parts, _STRATA]
+        parts = [*parts, conditions.STRATA]
     if check.table is None and any("after" in batch for batch in check.batches):
-        parts = [*parts, _OVERLAP]
-    if check.body.get("hedged"):
-        parts = [*parts, _HEDGED]
-    if check.body.get("lost"):
-        parts = [*parts, _LOST]
-    if check.body.get("again"):
-        parts = [*parts, _AGAIN]
+        parts = [*parts, conditions.OVERLAP]
     if check.body.get("corrections"):
-        parts = [*parts, _CHANGED]
+        parts = [*parts, conditions.CHANGED]
     if check.body.get("options"):
-        parts = [*parts, _TURNED]
+        parts = [*parts, conditions.TURNED]
+    parts += conditions.stated_in(check)
     if "past" in check.body.get("traffic", {}):
-        parts = [*parts, _LEADS]
+        parts = [*parts, conditions.LEADS]
     if "traffic" in check.body and check.rule == "keeping":
-        parts = [*parts, _KEEPS]
+        parts = [*parts, conditions.KEEPS]
     if check.rule == "pooled" and is_dealt(check):
-        parts = [*parts, _ONE_RATE]
+        parts = [*parts, conditions.ONE_RATE]
     return replace(said, conditions=tuple(filter(None, parts)), smaller=check.smaller)
 
 
@@ -350,8 +319,8 @@ def _stopped_early(check: Check, left: int) -> list[Stated]:
     by_hand = check.body.get("stopped") == "by hand"
     early = _ended(check, Stated(several=check.top > 1, smaller=check.smaller), left)
     proper = _proper(check)
-    conditions = _conditions(proper.evidence)
-    known = _promises(check, proper, "pac") and not proper.estimated and not conditions
+    needs = _conditions(proper.evidence)
+    known = _promises(check, proper, "pac") and not proper.estimated and not needs
     if not by_hand or not known or _clicks(check):
         return [early]
     # Who was dropped is not the best: that does not depend on when somebody stops.

@@ -19,10 +19,10 @@ import numpy as np
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.conditions import stated_in
 from surepick.verifier.corrections import check_corrections
 from surepick.verifier.envelope import is_envelope, statement_of
 from surepick.verifier.fields import unknown_fields
-from surepick.verifier.hedged import check_hedged
 from surepick.verifier.limits import check_limits
 from surepick.verifier.noise import KINDS
 from surepick.verifier.options import check_options
@@ -239,7 +239,7 @@ def _run(check: Check) -> Verification:
     if isinstance(made, dict) and "pulls_rule" in made:  # by which replays tell what to demand
         exact.whole(made["pulls_rule"], "the rule of its pulls")
     check_corrections(check)
-    check_hedged(check)
+    stated_in(check)
     check_options(check)
     check_overlap(check)
     check_order(check)

@@ -219,7 +219,7 @@ def test_what_needs_one_study_names_those_of_the_segments():
 
 
 def test_a_study_of_a_segment_has_its_part_of_delta_and_no_more():
-    part = {"of": "shop", "name": "desk", "all": list(NAMES), "delta": 0.05}
+    part = {"of": "shop", "name": "desk", "all": list(NAMES), "delta": 0.05, "test": "a"}
     problem = sp.Problem.unstructured(LABELS, noise="yes-no")
     spec = {"name": "shop@desk", "problem": problem, "traffic": True, "segment": part}
     assert StudySpec(**spec, delta=0.025).prepared.meta["segment"] == part
@@ -228,11 +228,12 @@ def test_a_study_of_a_segment_has_its_part_of_delta_and_no_more():
     with pytest.raises(sp.SurepickError, match="'tablet' is none of phone, desk"):
         StudySpec(**spec | {"segment": part | {"name": "tablet"}})
     for wrong, said in (
-        ({"of": "shop"}, "must be a dict of of, name, all and delta"),
+        ({"of": "shop"}, "must be a dict of of, name, all, delta and test"),
         (part | {"delta": 2}, "between 0 and 1"),
         (part | {"all": 7}, "a list of names"),
         (part | {"all": [["phone"], "desk"]}, "a name is a text"),
         (part | {"of": 3}, "must be a text"),
+        (part | {"test": 3}, "must be a text"),
     ):
         with pytest.raises(sp.SurepickError, match=said):
             StudySpec(**spec | {"segment": wrong})
@@ -308,6 +309,16 @@ def test_a_certificate_of_all_has_every_segment():
         part["digest"] = fingerprint(part)
         assert sp.verify(part, replay=False)
     with pytest.raises(CertificateError, match="of another test or segment"):
+        verify_segments(sealed(body), replay=False)
+
+
+def test_segments_of_two_tests_are_not_put_together():
+    """Of two tests of one name, somebody could choose the segments whose answers please."""
+    body = json.loads(finished())
+    other = follow(begun(), seed=1).answers.certificate()["segments"]["desk"]
+    assert sp.verify(other, replay=False)
+    body["segments"]["desk"] = other
+    with pytest.raises(CertificateError, match="of another test"):
         verify_segments(sealed(body), replay=False)
 
 

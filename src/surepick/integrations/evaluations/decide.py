@@ -192,7 +192,9 @@ def decide(
             filled += len(missing)
             run.tell(batch, scores[batch.arms, batch.items])
     lacking = [Unmeasured(options[i], j, why) for (i, j), why in failed.items()]
-    answer = run.without(run.conclude(lost=calls.again), lacking)
+    if calls.again:
+        run.rest_on("lost", pulls=calls.again)
+    answer = run.without(run.answer, lacking)
     known = ScoreTable(table.options, table.items, scores, table.rewards, begun=begun)
     return decided(run, answer, known, filled, failed)
 

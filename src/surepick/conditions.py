@@ -1,0 +1,177 @@
+"""What a promise may rest on beside its model: every condition that a run can come to, by its name.
+
+A condition is a value: its name, what has to be said with it (its fields), the exact words that
+certificates hold, and plain ones. Some follow from the record itself (options came, batches
+overlapped). The others nobody can see from a record; whoever knows says so::
+
+    run.rest_on("lost", pulls=3)
+
+They are data, kept with the saved run and in its certificate (``"conditions": [{"name": "lost",
+"pulls": 3}]``), and every rendering of the promise says them. The verifier has the same list by
+code of its own (:mod:`surepick.verifier.conditions`). Whoever adds one to the one adds it to the
+other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surepick.errors import FormatError, InvalidInputError, UnknownNameError, listed
+from surepick.promise import Condition
+
+_LONGEST = 200  # characters of a field that is a text
+
+
+@dataclass(frozen=True)
+class ConditionKind:
+    """A condition that a run may state, with its fields in braces where the words need them."""
+
+    name: str
+    exact: str
+    plain: str | None = None  #: after "This holds …"; None: the exact words, with "if"
+    meaning: str = ""  #: beside that or instead of it, a sentence of its own
+    fields: tuple[str, ...] = ()  #: what has to be said with it: texts and numbers
+
+    def of(self, **fields: Any) -> Condition:
+        """The condition with these fields.
+
+        Examples
+        --------
+        >>> CONDITIONS["past"].of()
+        'provided that what was measured in the past did not depend on rewards'
+        """
+        if set(fields) != set(self.fields):
+            due = ", ".join(self.fields) or "no fields"
+            raise InvalidInputError(f"condition {self.name!r} takes {due}; got {sorted(fields)}")
+        shown = {name: _shown(self.name, name, value) for name, value in fields.items()}
+        plain = None if self.plain is None else self.plain.format(**shown)
+        own = (self.exact.format(**shown), plain, self.meaning.format(**shown))
+        return Condition(*own, stated={"name": self.name, **fields})
+
+
+def _shown(condition: str, name: str, value: Any) -> str:
+    """A field as it is said."""
+    if isinstance(value, str) and value.strip() and len(value) <= _LONGEST:
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return str(value) if isinstance(value, int) else f"{value:.12g}"
+    raise InvalidInputError(
+        f"condition {condition!r}: {name} must be a number or a text of up to {_LONGEST} "
+        f"characters; got {value!r:.80}"
+    )
+
+
+# -- what follows from the record ------------------------------------------------------------
+_RECORDED = (
+    ConditionKind(
+        "past",
+        "provided that what was measured in the past did not depend on rewards",
+        "if the past measurements were chosen without looking at results",
+    ),
+    ConditionKind(
+        "strata",
+        "provided that the stratum a pull belongs to did not depend on rewards",
+        "if nobody chose the day, plate, … of a measurement because of results",
+    ),
+    ConditionKind(
+        "overlap",
+        "provided that measurements do not depend on each other, as batches overlapped",
+    ),
+    ConditionKind(
+        "changed",
+        "provided that which rewards were looked at again, and then corrected or withdrawn, "
+        "depended neither on the rewards nor on whom one favours",
+        "if nobody chose which measurements to check and change because of their results or a "
+        "favourite option",
+    ),
+    ConditionKind(
+        "came-and-went",
+        "among all options that were ever added and not retired",
+        meaning="“Best” means best among all options that were ever added and not retired.",
+    ),
+    # Where reports of visitors are compared period by period.
+    ConditionKind(
+        "leads",
+        "provided that which of two options is better does not change from period to period",
+    ),
+    # The same where they have to keep limits.
+    ConditionKind(
+        "keeps",
+        "provided that which options keep the limits does not change from period to period",
+    ),
+    # Where a report was dealt into two after it came in.
+    ConditionKind(
+        "one-rate",
+        "provided that visitors of an option respond independently of each other and at one rate "
+        "within the first period, as its report was dealt into two",
+        "if visitors of a version respond independently of each other, and all at one rate within "
+        "the first period",
+    ),
+)
+# -- what only those know who measured -------------------------------------------------------
+_STATED = (
+    # The first of two rewards of a pull counts.
+    ConditionKind(
+        "hedged",
+        "provided that how long a measurement takes does not depend on its reward, as some pulls "
+        "were handed out twice",
+        fields=("pulls",),
+    ),
+    # Measurements were made again for want of a reward.
+    ConditionKind(
+        "lost",
+        "provided that whether a measurement fails or comes too late does not depend on its "
+        "reward, as some were made again",
+        "if measurements fail, or come too late, for reasons that have nothing to do with their "
+        "results (some were made again)",
+        fields=("pulls",),
+    ),
+    # Readings were measured again by a rule.
+    ConditionKind(
+        "again",
+        "provided that a measurement which went well is hardly ever measured again, as some were "
+        "that came out far from all before, by a rule fixed at the start, and the second counts",
+        "if valid measurements were hardly ever repeated (some readings far from all earlier ones "
+        "were, and the second one counts)",
+        fields=("pulls",),
+    ),
+)
+#: all of them, by their names
+CONDITIONS = {one.name: one for one in (*_RECORDED, *_STATED)}
+_MAY_BE_STATED = {one.name: one for one in _STATED}
+
+
+def stated(name: str, **fields: Any) -> Condition:
+    """A condition that only those know who measured.
+
+    Examples
+    --------
+    >>> stated("hedged", pulls=2).stated
+    {'name': 'hedged', 'pulls': 2}
+    """
+    if name not in _MAY_BE_STATED:
+        raise UnknownNameError(f"condition {name!r}: a run can state {listed(_MAY_BE_STATED)}")
+    return _MAY_BE_STATED[name].of(**fields)
+
+
+def read_stated(saved: Any) -> tuple[Condition, ...]:
+    """Conditions of a file, as :func:`written` wrote them."""
+    found = []
+    for one in saved:
+        if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
+            raise FormatError(f"a condition must be an object with a name; got {one!r:.80}")
+        found.append(stated(**one))
+    return tuple(found)
+
+
+def written(conditions: Iterable[Condition]) -> list[dict[str, Any]]:
+    """Conditions as files have them."""
+    return [dict(one.stated) for one in conditions]
+
+
+def joined(*several: Iterable[Condition]) -> tuple[Condition, ...]:
+    """All of these, each once, in the order in which they were first said."""
+    return tuple({str(one): one for some in several for one in some}.values())

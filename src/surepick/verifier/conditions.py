@@ -1,0 +1,98 @@
+"""What a certificate may rest on beside its model: every condition by its name, and its sentence.
+
+Some follow from the record. The others no certificate can show (whether a measurement that failed
+would have been a bad one): it lists them, by name and with what has to be said with them, and each
+of them is part of the statement. So none can be left out of the one or of the other, nor any be
+listed twice or with other fields than it has.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+
+PAST = "provided that what was measured in the past did not depend on rewards"
+STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
+OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
+CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
+TURNED = "among all options that were ever added and not retired"
+LEADS = "provided that which of two options is better does not change from period to period"
+KEEPS = "provided that which options keep the limits does not change from period to period"
+ONE_RATE = (
+    "provided that visitors of an option respond independently of each other and at one rate "
+    "within the first period, as its report was dealt into two"
+)
+
+
+def _count(value: Any, what: str) -> str:
+    """A whole number of something that there is."""
+    found = exact.whole(value, what)
+    if found < 1:
+        exact.refuse(f"{what} is {found}: there are none, and it says so much of them")
+    return str(found)
+
+
+def _text(value: Any, what: str) -> str:
+    """Words of somebody's own."""
+    found = exact.text(value, what)
+    if not found.strip() or len(found) > 200:
+        exact.refuse(f"{what} is no text of up to 200 characters")
+    return found
+
+
+def _number(value: Any, what: str) -> str:
+    return str(value) if type(value) is int else f"{exact.number(value, what):.12g}"
+
+
+#: what may be listed: its sentence, and how its fields are read
+_MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
+    "hedged": (
+        "provided that how long a measurement takes does not depend on its reward, as some pulls "
+        "were handed out twice",
+        {"pulls": _count},
+    ),
+    "lost": (
+        "provided that whether a measurement fails or comes too late does not depend on its "
+        "reward, as some were made again",
+        {"pulls": _count},
+    ),
+    "again": (
+        "provided that a measurement which went well is hardly ever measured again, as some were "
+        "that came out far from all before, by a rule fixed at the start, and the second counts",
+        {"pulls": _count},
+    ),
+}
+
+#: names of all their fields
+FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
+
+
+def stated_in(check: Check) -> list[str]:
+    """The sentences of the conditions that a certificate lists."""
+    listed = check.body.get("conditions", [])
+    check.demand("conditions" not in check.body or listed, "it lists conditions, and has none")
+    found = [_sentence(check, one) for one in exact.mappings(listed, "its conditions")]
+    check.demand(len(set(found)) == len(found), "it lists a condition twice")
+    return found
+
+
+def _sentence(check: Check, one: dict[str, Any]) -> str:
+    name = exact.text(one.get("name"), "the name of a condition")
+    check.demand(
+        name in _MAY_BE_STATED,
+        f"it rests on a condition that is not known here, {name!r:.80}: upgrade surepick",
+    )
+    sentence, fields = _MAY_BE_STATED[name]
+    check.demand(
+        one.keys() == {"name", *fields}, f"its condition {name!r} does not say what it has to"
+    )
+    said = {field: read(one[field], f"{name}: {field}") for field, read in fields.items()}
+    return sentence.format(**said)
