@@ -54,7 +54,7 @@ def mixed(seed: int, *known: str | bytes) -> int:
 
 def for_options(seed: int, problem: Problem) -> int:
     """The seed of the order in which these options meet items."""
-    return mixed(seed, problem.digest, *problem.labels)
+    return mixed(seed, *problem.digests, *problem.candidate_labels)
 
 
 def in_order(items: IntArray, seed: int) -> IntArray:

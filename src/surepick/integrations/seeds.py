@@ -14,12 +14,12 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from surepick.algorithms.items import mixed
-from surepick.run.order import fresh_seed, seed_of
+from surepick.run.order import seed_of
 
 
 def seed_after(given: Any, *known: str | bytes) -> int:
     """A fresh seed; or the one that this comes to after all that is known."""
-    return fresh_seed() if given is None else mixed(seed_of(given), *known)
+    return seed_of(None) if given is None else mixed(seed_of(given), *known)
 
 
 def named(function: Any) -> str:

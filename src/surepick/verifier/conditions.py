@@ -64,6 +64,15 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
         "reward, as some were made again",
         {"pulls": _count},
     ),
+    "file": (
+        "provided that what is in the file ({comparisons} comparisons) did not depend on results, "
+        "and that it was not asked before with fewer",
+        {"comparisons": _count},
+    ),
+    "growing-file": (
+        "provided that which comparisons the file has ({comparisons}) did not depend on results",
+        {"comparisons": _count},
+    ),
     "again": (
         "provided that a measurement which went well is hardly ever measured again, as some were "
         "that came out far from all before, by a rule fixed at the start, and the second counts",

@@ -125,6 +125,15 @@ def test_only_samples_that_decide_run_and_the_answer_is_that_of_decide(inspect):
     }
 
 
+def test_with_other_options_a_seed_comes_to_another_order(drawn_orders):
+    def order(names, **how):
+        race = InspectRace(names, [Sample() for _ in range(N)], **how)
+        return [sample.id for sample in race.samples]
+
+    assert order(NAMES, seed=2) == order(NAMES, seed=2) != order([*NAMES, "new"], seed=2)
+    assert order(NAMES) != order(NAMES)
+
+
 def test_it_does_not_hang_with_one_sample_at_a_time(inspect):
     one = {"at_once": 1}
     race, _, _ = raced(inspect, plain=one, steps=one, role=one)
