@@ -4,7 +4,7 @@ The theorem leaves pulls, rivals and stakes open, so every variant here is as sa
 They are tried at δ = 0.1, where the way to the lower bound is longest, on the instances in
 ``CHOOSING``. In all of them the k-th pull of an option has the same reward, so luck hardly tells
 them apart: a change is that of the trials that both got right. All are compared with the algorithm
-as it was up to release 0.2. ``FINALISTS``, those that came out best in this run or in earlier ones
+as it wusual pace. ``FINALISTS``, those that came out best in this run or in earlier ones
 on the same instances, meet again on ``APART``: instances that no variant was chosen by, with other
 seeds.
 Beside the pulls the tables say what became of which factor (``benchmarks.decomposition`` explains
@@ -32,7 +32,7 @@ from benchmarks.recorded import Record, options, table
 from surepick.algorithms.pooled import lacking, planning, settings, state
 from surepick.algorithms.pooled.compiled import market
 from surepick.algorithms.pooled.kinds.known import GaussianPayoff, KnownScale
-from surepick.algorithms.pooled.pace import FIRST_PACE, Pace
+from surepick.algorithms.pooled.pace import USUAL, Pace
 from surepick.algorithms.pooled.payoff import Bets, News
 
 DELTA = 0.1
@@ -58,7 +58,7 @@ APART = (
 #: arms that are very close to each other, and what helps there
 CROWDED = ("many_arms", "gaussian:d=5,k=500,gap=0.1")
 FOR_CROWDS = (
-    "as up to release 0.2",
+    "usual pace",
     "near rivals: any times as much",
     "near rivals: 100 times at most",
     "near rivals: as much as others",
@@ -111,8 +111,8 @@ def blocks(fewest: float = 2.0, of_missing: float = math.inf) -> list[Change]:
 
 def at(**given: float) -> list[Change]:
     """Another pace."""
-    pace = FIRST_PACE._replace(**given)
-    return [(state, "pace_of", lambda rule, problem: pace)]
+    pace = USUAL._replace(**given)
+    return [(state, "pace_of", lambda *_: pace)]
 
 
 def first_block(per_dimension: float) -> list[Change]:
@@ -140,7 +140,7 @@ def near(most: float | None, trailing: float = 0.0) -> list[Change]:
 
 
 VARIANTS: dict[str, Callable[[], list[Change]]] = {
-    "as up to release 0.2": list,
+    "usual pace": list,
     "one account, precision 30": lambda: stakes((30.0,), (1.0,)),
     "one account, precision 50": lambda: stakes((50.0,), (1.0,)),
     "accounts of 30 and 300, 4/5 and 1/5": lambda: stakes((30.0, 300.0), (0.8, 0.2)),
@@ -169,7 +169,7 @@ VARIANTS: dict[str, Callable[[], list[Change]]] = {
 
 
 FINALISTS = (
-    "as up to release 0.2",
+    "usual pace",
     "one account, precision 50",
     "accounts of 30 and 300, 4/5 and 1/5",
     "first block: 4 per dimension",
@@ -203,7 +203,7 @@ def the_same_rewards(run: Any, instance: Any, seeds: np.random.SeedSequence) -> 
 
 def measure(task: tuple[str, str, int, int]) -> dict[str, Any]:
     variant, text, trials, seed = task
-    with changed([*at(), *VARIANTS[variant]()]):  # all beside the pace of release 0.2
+    with changed([*at(), *VARIANTS[variant]()]):  # all beside the usual pace
         found = decomposition.measure((text, DELTA, 0, trials, seed), the_same_rewards)
     short = [[float(f"{number:.5g}") for number in row] for row in found["rows"]]
     return found | {"rows": short}  # thousands of trials are kept

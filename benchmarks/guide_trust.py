@@ -14,8 +14,7 @@ means in advance. Each option has to be ruled out by measurements of its own, wh
 only the shares of the best option and of the others can be moved.
 
 *Strata.* Eight options with right features as a guide, two days that differ by 40 times the noise,
-told as strata; beside it the same without days. By the rule of the guide that runs have now, and by
-that of version 0.2.
+told as strata; beside it the same without days.
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.guide_trust --trials 3 --strata 40
 """
@@ -148,22 +147,19 @@ def measure(task: tuple[Any, ...]) -> dict[str, Any]:
 
 
 # -- strata --------------------------------------------------------------------------------------
-RULES = {"now": 2, "version 0.2": 1}
 GRID = np.linspace(-1.0, 1.0, 8)
 BY_DAY = np.column_stack([np.ones(8), GRID, GRID[[3, 0, 6, 1, 7, 2, 5, 4]]])
 DAYS, MOST_BY_DAY = 40.0, 5_000
 
 
-def by_day(task: tuple[str, int, int, int]) -> list[list[Any]]:
+def by_day(task: tuple[int, int, int]) -> list[list[Any]]:
     """Pulls with days and without, and whether another option than the best was named."""
-    rule, first, count, seed = task
+    first, count, seed = task
     means, found = BY_DAY @ np.array([0.0, 3.6, -2.8]), []
     for i, days in itertools.product(range(first, first + count), (True, False)):
         rng = np.random.default_rng([seed, 8, i])
         problem = sp.Problem(BY_DAY, noise="symmetric", misfit=math.inf)
         run = sp.algorithms.PooledPeleg(DELTA, max_samples=MOST_BY_DAY).start(problem, i)
-        if RULES[rule] == 1:
-            run.state.as_recorded({})
         while not run.stopped:
             batch = run.ask()
             day = rng.integers(0, 2, len(batch))
@@ -174,16 +170,14 @@ def by_day(task: tuple[str, int, int, int]) -> list[list[Any]]:
 
 
 def days_report(parts: dict[str, Any], trials: int) -> str:
-    rows = []
-    for rule in RULES:
-        mine = [row for key, part in parts.items() if key.startswith(f"{rule} | ") for row in part]
-        with_days, without = np.log([[row[0] for row in mine[k::2]] for k in (0, 1)])
-        error = math.sqrt((with_days.var(ddof=1) + without.var(ddof=1)) / len(with_days))
-        times = math.exp(with_days.mean() - without.mean())
-        pulls = [f"{math.exp(logs.mean()):,.0f}" for logs in (with_days, without)]
-        wrong = f"{sum(row[1] for row in mine)} of {len(mine)}"
-        rows.append([rule, *pulls, f"{times:.2f} ± {times * error:.2f}", wrong])
-    head = ["rule of the guide", "days as strata", "no days", "ratio", "wrong"]
+    mine = [row for part in parts.values() for row in part]
+    with_days, without = np.log([[row[0] for row in mine[k::2]] for k in (0, 1)])
+    error = math.sqrt((with_days.var(ddof=1) + without.var(ddof=1)) / len(with_days))
+    times = math.exp(with_days.mean() - without.mean())
+    pulls = [f"{math.exp(logs.mean()):,.0f}" for logs in (with_days, without)]
+    wrong = f"{sum(row[1] for row in mine)} of {len(mine)}"
+    rows = [[*pulls, f"{times:.2f} ± {times * error:.2f}", wrong]]
+    head = ["days as strata", "no days", "ratio", "wrong"]
     return (
         f"# Strata where features guide\n\nδ = {DELTA:g}, {trials} trials of each cell: geometric "
         f"means of pulls, and their ratio, ± one standard error.\n\n{table(head, rows)}"
@@ -195,11 +189,7 @@ def main() -> None:
     parser.add_argument("--strata", type=int, default=40, help="trials with days and without")
     given = parser.parse_args()
     days = Record("guide_strata", {"delta": DELTA, "seed": given.seed}, given)
-    of_days = {
-        f"{rule} | {first}": (rule, first, count, given.seed)
-        for rule in RULES
-        for first, count in chunks(given.strata, 10)
-    }
+    of_days = {str(first): (first, count, given.seed) for first, count in chunks(given.strata, 10)}
     days.write(days_report(days.fill(of_days, by_day), given.strata))
     record = Record("guide_trust", {"delta": DELTA, "seed": given.seed}, given)
     cells = [("features", *one) for one in itertools.product(NOISE, SIZES, SHAPES, SCALES)]

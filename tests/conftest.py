@@ -37,7 +37,6 @@ _EVERY_STORAGE = (
     "tests/study/test_machine.py",
     "tests/study/test_crashes.py",
     "tests/study/traffic/test_crashes.py",
-    "tests/test_old_files.py",
 )
 
 

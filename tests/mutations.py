@@ -78,15 +78,15 @@ MUTATIONS = (
     Mutation(
         "whole-delta-for-a-segment",
         "verifier/segments.py",
-        "most = Fraction(whole) / len(names) * (1 + _SLACK)",
-        "most = Fraction(whole) * (1 + _SLACK)",
+        "most = Fraction(part.delta) / len(part.all) * (1 + _SLACK)",
+        "most = Fraction(part.delta) * (1 + _SLACK)",
         _PER_SEGMENT,
     ),
     Mutation(
         "segment-left-out",
         "verifier/segments.py",
-        '"all": list(parts), "delta": whole}',
-        '"all": own["all"] if own else [], "delta": whole}',
+        "Part(whole.of, name, names, whole.delta, whole.test)",
+        "Part(whole.of, name, part.part.all, whole.delta, whole.test)",
         _PER_SEGMENT,
     ),
     Mutation(

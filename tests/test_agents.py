@@ -10,7 +10,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 
 import surepick as sp
 from surepick.agents import Place, Tools, mcp_server
-from surepick.errors import InvalidInputError
+from surepick.errors import FormatError, InvalidInputError
 
 OPTIONS = "label,strength\nweak,1\nmiddle,2\nstrong,5\n"
 
@@ -110,7 +110,7 @@ def test_tools_take_no_files_and_say_what_they_need(tmp_path, storage):
     tools = Tools(Place(storage))
     (tmp_path / "certificate.json").write_text("{}")
     for given in (str(tmp_path / "certificate.json"), "[]"):
-        with pytest.raises(InvalidInputError, match="certificate"):
+        with pytest.raises(FormatError, match="certificate"):
             tools.verify(certificate=given)
     with pytest.raises(InvalidInputError, match="either a study"):
         tools.verify()

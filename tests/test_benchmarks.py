@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from benchmarks import (
     baseline_price,
-    endless,
     error_rates,
     evaluation_tools,
     guess,
@@ -290,20 +289,3 @@ def test_a_real_judge_is_asked():
     found = real_judge.measure(1)
     assert sum(found["answers"].values()) == 1
     assert 0.5 <= found["full"][0][2] <= 1.0
-
-
-# -- studies that never end ------------------------------------------------------------------
-def test_a_study_that_went_on_for_ever_by_the_earlier_rule_ends_by_the_newest():
-    stuck, ended = (endless.play("layouts", newest, 14, 300_000) for newest in (False, True))
-    assert stuck[0] >= 300_000
-    assert not stuck[1]
-    assert ended[0] < 100_000
-    assert ended[1]
-
-
-def test_what_is_open_is_told_by_case_and_rule():
-    part = {"pulls": [10, 30], "open": 1}
-    parts = {
-        f"{case} | {rule} | 0": part for case in endless.CASES for rule in ("earlier", "newest")
-    }
-    assert endless.report(parts).count("| 1 of 2 | 20 | 20 |") == 2 * len(endless.CASES)

@@ -99,8 +99,14 @@ class Tools:
             return found | ({"certificate": answer.certificate()} if certificate else {})
 
     def verify(self, study: str = "", certificate: str = "") -> dict[str, Any]:
-        """Check a proof again by independent code: that of a finished study, or one in JSON."""
+        """Check a proof again by independent code: that of a finished study, or one in JSON.
+
+        `proven` is false where the record is in order, but promises nothing.
+        """
+        from surepick.promise import PROVEN
         from surepick.run.verify import verify
+        from surepick.run.words import verdict
+        from surepick.verifier.record import read_one
 
         if bool(study) == bool(certificate):
             raise InvalidInputError("give either a study, or a certificate as JSON text")
@@ -108,9 +114,10 @@ class Tools:
             with self._place.load(study) as opened:
                 proof = opened.answer.certificate()
         else:
-            proof = _object(certificate)
+            proof = read_one(certificate.encode())  # never the name of a file
         checked = verify(proof)
-        return {"verified": bool(checked), "says": str(checked)}
+        proven = bool(checked) and checked.guarantee in PROVEN
+        return {"verified": bool(checked), "proven": proven, "says": verdict(checked)}
 
     # -- taking part -----------------------------------------------------------------------
     def create_study(
@@ -218,13 +225,3 @@ def _told(method: Callable[..., dict[str, Any]], error: type[Exception]) -> Call
             raise error(str(problem)) from problem
 
     return tool
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except ValueError as problem:
-        raise InvalidInputError(f"certificate: this is no JSON ({problem})") from None
-    if not isinstance(found, dict):
-        raise InvalidInputError("certificate: a JSON object is needed")
-    return found

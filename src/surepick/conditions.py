@@ -21,6 +21,7 @@ from typing import Any
 
 from surepick.errors import FormatError, InvalidInputError, UnknownNameError, listed
 from surepick.promise import Condition
+from surepick.text import plural
 
 _LONGEST = 200  # characters of a field that is a text
 
@@ -64,8 +65,41 @@ def _shown(condition: str, name: str, value: Any) -> str:
     )
 
 
+#: what becomes of an error probability where not one run is looked at, but the best of several
+REPEATED = "choosing among several studies, or repeating one until it fits, multiplies the risk"
+_DAY, _HOUR = 86_400, 3_600
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it, without losing any of it.
+
+    Examples
+    --------
+    >>> duration(604800), duration(5400), duration(7200)
+    ('7 days', '5400 seconds', '2 hours')
+    """
+    for size, unit in ((_DAY, "day"), (_HOUR, "hour")):
+        if seconds % size == 0:
+            return plural(int(seconds // size), unit)
+    return f"{seconds:.12g} seconds"
+
+
 # -- what follows from the record ------------------------------------------------------------
 _RECORDED = (
+    # Of everything that is not certain.
+    ConditionKind(
+        "alone",
+        "for this run: choosing among several, or running again until it is so, multiplies the "
+        "probability of an error",
+        meaning=f"{REPEATED[:1].upper()}{REPEATED[1:]}.",
+    ),
+    # Of all but complete tables, whose cells are measured once, and visitors.
+    ConditionKind(
+        "afresh",
+        "provided that every measurement is drawn afresh, and none just repeats an earlier one",
+        "if every measurement is drawn afresh (measuring again does not just repeat an earlier "
+        "result)",
+    ),
     ConditionKind(
         "past",
         "provided that what was measured in the past did not depend on rewards",
@@ -92,7 +126,33 @@ _RECORDED = (
         "among all options that were ever added and not retired",
         meaning="“Best” means best among all options that were ever added and not retired.",
     ),
-    # Where reports of visitors are compared period by period.
+    # Visitors of a site: what is counted, and when.
+    ConditionKind(
+        "visitors",
+        "provided that each visitor is counted once, in the period of the visit with all responses "
+        "to it, and responds independently of all others",
+        "if each visitor is counted once, responses count in the period in which their visitor "
+        "came, and visitors respond independently of each other",
+    ),
+    ConditionKind(
+        "sent",
+        "provided that visitors were sent at random by the shares of their period, and that no "
+        "period ended, and nobody was left out of its report, because of results",
+        "if visitors were sent at random by the shares, and no period ended, and nobody was left "
+        "out of its report, because of how it looked",
+    ),
+    ConditionKind(
+        "until-reported",
+        "where a response counts if it had come when the period of its visitor was reported",
+        meaning="A response counts if it had come when the period of its visitor was reported.",
+    ),
+    ConditionKind(
+        "in-window",
+        "where a response counts if it came within the {window} that visitors have for it",
+        meaning="A response counts if it came within the {window} that visitors have for it.",
+        fields=("window",),
+    ),
+    # Reports of visitors are compared period by period.
     ConditionKind(
         "leads",
         "provided that which of two options is better does not change from period to period",
@@ -150,6 +210,15 @@ _STATED = (
         "were, and the second one counts)",
         fields=("pulls",),
     ),
+    # Items are not drawn from anything: they are all splits of the same rows.
+    ConditionKind(
+        "splits",
+        "where items are splits of one data set, and nothing is said of other data",
+        plain="",
+        meaning="Items are splits of one data set: nothing is said of new data.",
+    ),
+    # Something was timed run by run.
+    ConditionKind("apart", "provided that a run does not change how long the next one takes"),
 )
 #: all of them, by their names
 CONDITIONS = {one.name: one for one in (*_RECORDED, *_STATED)}

@@ -1,15 +1,122 @@
-"""Things named by a line of text: ``family:parameter=value,parameter=value``; and lines to show."""
+"""What a text may be that comes in; things named by a line of text; and lines to show."""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from surepick.errors import InvalidInputError
+from surepick.errors import InvalidInputError, InvalidTypeError
 
 _WORDS = {"true": True, "false": False, "none": None}
+_LINE, _PASSAGE = 200, 10_000  # characters
+_BREAKS = frozenset("\t\n\r")
+# Marks that turn the direction of what follows: a screen shows something else than is kept.
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# The same characters in JSON: as bytes; and escaped, by an odd backslash, where halves of a pair
+# are only fine as a pair.
+_BAD_BYTES = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2(?:\x80[\xaa-\xae]|\x81[\xa6-\xa9])")
+_BAD_ESCAPES = re.compile(
+    rb"(?<!\\)(?:\\\\)*+\\u(?:d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}"
+    rb"|(?P<bad>00(?:0[0-8bcef]|1[0-9a-f]|7f|[89][0-9a-f])|20(?:2[a-e]|6[6-9])|d[89a-f]))",
+    re.IGNORECASE,
+)
+_SHORT = 2**16  # bytes of JSON that are read again to name the field
+
+
+# -- what comes in -----------------------------------------------------------------------------
+def unfit(text: str) -> str:
+    """Why a text can be neither kept in every database nor shown as it is; empty: it can be.
+
+    Examples
+    --------
+    >>> unfit("two\\nlines"), unfit("a\\0b")
+    ('', 'the character U+0000 at place 1')
+    """
+    if text.isprintable():
+        return ""
+    for place, c in enumerate(text):
+        if (unicodedata.category(c) in ("Cc", "Cs") and c not in _BREAKS) or c in _TURNING:
+            return f"the character U+{ord(c):04X} at place {place}"
+    return ""
+
+
+def as_line(value: Any, what: str, most: int = _LINE) -> str:
+    """A name: one line that can be kept and shown everywhere, or an error that names it."""
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{what} must be a text; got {value!r:.80}")
+    if not (value.isprintable() and value.strip() == value and 0 < len(value) <= most):
+        raise InvalidInputError(
+            f"{what} must be 1 to {most} printable characters, and not begin or end with a space; "
+            f"got {value!r:.250}"
+        )
+    return value
+
+
+def as_passage(value: Any, what: str, most: int = _PASSAGE) -> str:
+    """A text of any number of lines that can be kept and shown, or an error that names it."""
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{what} must be a text; got {value!r:.80}")
+    if len(value) > most:
+        raise InvalidInputError(
+            f"{what} has {len(value):,} characters, and at most {most:,} are accepted; it begins "
+            f"{value[:40]!r}"
+        )
+    if why := unfit(value):
+        raise InvalidInputError(f"{what} must not have {why}; got {value!r:.80}")
+    return value
+
+
+def as_output(text: str, most: int = _PASSAGE) -> str:
+    """What a program said, without what cannot be kept: it is not for people to mend.
+
+    Examples
+    --------
+    >>> as_output("no \\0such file")
+    'no such file'
+    """
+    if unfit(text):
+        text = "".join(c for c in text if not unfit(c))
+    return text[:most]
+
+
+def unfit_in_json(body: bytes, where: str) -> str:
+    """The first text in JSON that must not come in, and why; empty: there is none.
+
+    Looks at the bytes alone, which takes little however long they are; where something is found,
+    what is short is read once more, to name the field.
+    """
+    found = _BAD_BYTES.search(body)
+    if found is None and b"\\u" in body:
+        found = next((one for one in _BAD_ESCAPES.finditer(body) if one["bad"]), None)
+    if found is None:
+        return ""
+    near = body[max(0, found.start() - 30) : found.end() + 10].decode("utf-8", "replace")
+    somewhere = f"{where} has a character that cannot be kept at byte {found.start()}: {near!r}"
+    if len(body) > _SHORT:
+        return somewhere
+    try:
+        left: list[tuple[str, Any]] = [(where, json.loads(body))]
+    except ValueError:
+        return ""  # whoever reads it says so
+    while left:
+        place, value = left.pop()
+        if isinstance(value, str) and (why := unfit(value)):
+            return f"{place} must not have {why}; got {value!r:.80}"
+        if isinstance(value, list):
+            left += [(f"{place}.{i}", one) for i, one in enumerate(value)][::-1]
+        elif isinstance(value, dict):
+            for key, one in reversed(value.items()):
+                left.append((f"{place}.{as_output(key, 80)}", one))
+                if why := unfit(key):
+                    return f"a name in {place} must not have {why}; got {key!r:.80}"
+    return somewhere
+
+
+# -- lines -------------------------------------------------------------------------------------
 
 
 def split_list(text: str) -> list[str]:

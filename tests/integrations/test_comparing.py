@@ -234,3 +234,72 @@ def test_an_item_that_cannot_be_answered_counts_as_the_worst_score():
     full = compare(new, lambda question: 1.0, **how | {"epsilon": 1 / 12 - 1e-6})
     assert full.verdict == "worse"  # by one of twelve
     assert "new on item 7 (ValueError: no answer)" in str(full)
+
+
+# -- what was decided, and on what it rests --------------------------------------------------
+def test_zeros_and_ones_are_asked_about_before_there_is_a_verdict():
+    draw, calls = random.Random(0), []
+
+    def rate(p):
+        return lambda: calls.append(1) or float(draw.random() < p)
+
+    how = {"epsilon": 0.1, "max_calls": 2000, "seed": 1}
+    with pytest.raises(ValueError, match="noise: all scores are 0 or 1"):
+        compare(rate(0.49), rate(0.88), **how)
+    assert len(calls) < 30
+    with pytest.raises(ValueError, match="set noise='yes-no'"):
+        compare(lambda: 1, lambda: 1, **how)
+    assert compare(rate(0.49), rate(0.88), noise="yes-no", **how).verdict == "worse"
+    usual = compare(rate(0.49), rate(0.88), noise="any", **how)  # 0 wins against 0 less 0.1
+    assert usual.verdict == "not worse"
+    share = f"it won {100 * usual.won:.0f} % of direct comparisons, {usual.calls:,} calls"
+    assert str(usual).startswith(
+        f"Not worse: the new variant usually wins against the old one made worse by 0.1 ({share})."
+    )
+    assert "mean score" not in str(usual)
+
+
+def test_true_and_false_are_pass_or_fail():
+    draw = random.Random(0)
+    found = compare(
+        lambda: draw.random() < 0.49, lambda: draw.random() < 0.88, epsilon=0.1, max_calls=2000
+    )
+    assert (found.verdict, found.won) == ("worse", None)
+    assert "mean scores" in str(found)
+    usual = compare(draw.random, lambda: 0.5 + draw.random(), epsilon=0.1, max_calls=2000)
+    assert usual.verdict == "worse"
+    assert "Worse: the new variant usually loses to the old one made worse by 0.1" in str(usual)
+    assert usual.won < 0.5
+
+
+def test_what_was_called_again_is_a_condition_of_the_verdict():
+    draw = random.Random(0)
+
+    def late_where_bad():
+        score = draw.random()
+        if score < 0.5:
+            raise TimeoutError("too late")
+        return score
+
+    found = compare(
+        late_where_bad, draw.random, epsilon=0.1, max_calls=2000, noise=(0, 1), retries=30,
+        per_minute=None, timeout=None,
+    )  # fmt: skip
+    assert found.verdict == "not worse"
+    assert "if measurements fail, or come too late, for reasons that have nothing" in str(found)
+
+
+@pytest.mark.parametrize("seeds", [1, 5])
+def test_an_old_variant_that_fixes_its_seed_is_no_proof(seeds):
+    draw = random.Random(0)
+
+    def old():
+        np.random.seed(draw.randrange(seeds))  # noqa: NPY002, TID251
+        return np.random.normal()  # noqa: NPY002
+
+    own = np.random.default_rng(3)
+    found = compare(own.normal, old, epsilon=0.05, max_calls=600, seed=0, delta=0.2)
+    assert found.verdict == "undecided"
+    assert "came back to the last digit" in str(found)
+    assert "do not fix a seed in what is measured" in str(found)
+    assert "More calls" not in str(found)

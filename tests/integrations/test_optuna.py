@@ -9,7 +9,6 @@ import pytest
 import surepick as sp
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.integrations.optuna import final_decision
-from surepick.study import StudySpec, store
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 LOSS = {"good": 0.1, "fair": 0.4, "poor": 0.7}
@@ -84,30 +83,86 @@ def test_what_was_cut_off_goes_on(tmp_path):
             raise ConnectionError("the cluster is down")
         return objective(trial)
 
-    settings = {"top": 9, "epsilon": 0.15, "storage": storage}
+    settings = {"top": 9, "epsilon": 0.15, "storage": storage, "version": "1"}
     with pytest.raises(sp.errors.MeasurementError, match="the cluster is down"):
         final_decision(study, cut_off, retries=0, **settings)
     early = final_decision(study, objective, max_samples=40, **settings)
     assert not early.answer.guarantee
     assert "not proven" in str(early)
     assert len(seen) == early.answer.samples == 40
-    study.optimize(lambda trial: -9.0, n_trials=1)  # who comes later is not compared
+    study.optimize(lambda trial: 9.0, n_trials=1)  # which is none of the best
     found = final_decision(study, objective, **settings)
     assert found.answer.guarantee
     assert found.params["kind"] == "good"
     assert len(seen) == found.answer.samples
     assert final_decision(study, objective, **settings).answer == found.answer
-    with pytest.raises(InvalidInputError, match="name: this storage already has a study 'search'"):
-        final_decision(study, objective, **settings | {"epsilon": 0.2})
+    other = final_decision(study, objective, **settings | {"epsilon": 0.2})
+    assert other.answer.samples == len(seen) - found.answer.samples  # a study of its own
 
 
-def test_losses_that_were_kept_with_a_minus_sign_are_not_gone_on_with(tmp_path):
-    """As version 0.2 kept them: new ones would come out on the other side."""
-    study, storage = search(), f"sqlite:///{tmp_path}/kept.db"
-    old = StudySpec(name="search", problem=sp.Problem.unstructured(["trial 1", "trial 2"]))
-    store(old, storage, key="optuna search 2 0.05 0.0 None").close()
-    with pytest.raises(InvalidInputError, match="name: this storage already has a study 'search'"):
-        final_decision(study, quiet(1)[0], top=2, storage=storage, name="search")
+def test_a_mended_objective_starts_anew_and_the_old_one_stays(tmp_path, caplog):
+    study, storage = search(), f"memory://{tmp_path}"
+    draw = np.random.default_rng(0)
+
+    def loss(sign):
+        return lambda trial: sign * LOSS[trial.params["kind"]] + 0.1 * draw.normal()
+
+    settings = {"top": 9, "epsilon": 0.15, "storage": storage}
+    wrong = final_decision(study, loss(-1), **settings)
+    assert (wrong.params["kind"], caplog.text) == ("poor", "")
+    mended = final_decision(study, loss(1), **settings)
+    assert mended.params["kind"] == "good"
+    assert mended.answer.samples == sum(row.measurements for row in mended.table)
+    assert "study 'search 2': the trials to compare, the objective" in caplog.text
+    again = [final_decision(study, loss(sign), **settings) for sign in (-1, 1)]
+    assert [one.answer for one in again] == [wrong.answer, mended.answer]
+    by_name = final_decision(study, loss(1), version="mended", **settings)
+    assert final_decision(study, loss(-1), version="mended", **settings).answer == by_name.answer
+    assert sp.list_studies(storage) == ["search", "search 2", "search 3"]
+
+
+def test_trials_that_came_later_are_compared_too(tmp_path):
+    study, storage = search(), f"memory://{tmp_path}"
+    draw = np.random.default_rng(0)
+
+    def loss(trial):
+        return LOSS.get(trial.params["kind"], -5.0) + 0.1 * draw.normal()
+
+    settings = {"top": 9, "epsilon": 0.15, "storage": storage}
+    assert final_decision(study, loss, **settings).params["kind"] == "good"
+    study.enqueue_trial({"kind": "good", "copy": 3})
+    better = optuna.trial.create_trial(
+        params={"kind": "far better"},
+        distributions={"kind": optuna.distributions.CategoricalDistribution(["far better"])},
+        value=-5.0,
+    )
+    study.add_trial(better)
+    assert final_decision(study, loss, **settings).params == {"kind": "far better"}
+
+
+def test_an_objective_that_takes_the_number_for_a_seed_draws_anew():
+    study, numbers = search(n=20), []
+
+    def seeded(trial):
+        numbers.append(trial.number)
+        return np.random.default_rng(trial.number).normal()
+
+    found = final_decision(study, seeded, top=4, delta=0.2, max_samples=200)
+    assert not found.answer.guarantee
+    assert len(set(numbers)) == len(numbers) == found.answer.samples
+    assert min(numbers) >= len(study.trials)
+
+
+def test_five_seeds_in_turn_prove_nothing():
+    study, calls = search(n=20), itertools.count()
+    values = np.random.default_rng(0).normal(size=(20, 5))
+
+    def seeded(trial):
+        return 0.1 * trial.params["copy"] + values[trial.params["copy"], next(calls) % 5]
+
+    found = final_decision(study, seeded, top=3, delta=0.2, max_samples=600)
+    assert not found.answer.guarantee
+    assert "the same numbers came back to the last digit" in str(found)
 
 
 @pytest.mark.validation

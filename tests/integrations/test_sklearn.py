@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -102,3 +103,44 @@ def test_it_is_an_estimator_like_others(search):
     failed = [one["check_name"] for one in results if one["status"] == "failed"]
     assert failed == []
     assert sum(one["status"] == "passed" for one in results) > 45
+
+
+def test_splits_say_nothing_of_new_data():
+    X, y = load_wine(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    search = SureSearchCV(tree, {"max_depth": [1, 3]}, random_state=0).fit(X, y)
+    said = str(search.decision_)
+    assert "Items are splits of one data set: nothing is said of new data." in said
+    assert "Shown on these 200 splits, of which" in said
+    assert "On new items" not in said
+    answer = search.decision_.answer
+    assert answer.on_items["lead_on_new"] is None
+    assert "nothing is said of other data" in str(answer.guarantee)
+    assert sp.verify(answer.certificate(), replay=True).guarantee == "pac"
+
+
+def test_weights_go_to_fits_and_scores():
+    X, y = load_wine(return_X_y=True)
+    weights = np.where(y == 2, 100.0, 0.01)
+    tree, grid = DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}
+    cv = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    search = SureSearchCV(tree, grid, cv=cv, random_state=0).fit(X, y, sample_weight=weights)
+    full = GridSearchCV(tree, grid, cv=cv).fit(X, y, sample_weight=weights)
+    scores = search.decision_.table.scores
+    for place in range(2):
+        known = np.flatnonzero(~np.isnan(scores[place]))
+        own = [full.cv_results_[f"split{split}_test_score"][place] for split in known]
+        assert scores[place, known].tolist() == own
+    other = clone(tree).set_params(**search.best_params_).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(search.predict(X), other.predict(X))
+    steps = Pipeline([("model", tree)])
+    piped = SureSearchCV(steps, {"model__max_depth": [1, 3]}, cv=cv, random_state=0)
+    piped.fit(X, y, model__sample_weight=weights.tolist())
+    assert piped.n_features_in_ == X.shape[1]
+
+    def accuracy(fitted, X, y):
+        return fitted.score(X, y)
+
+    unweighted = SureSearchCV(tree, grid, scoring=accuracy, bounds=(0, 1), cv=cv, random_state=0)
+    with pytest.warns(UserWarning, match="does not take sample_weight"):
+        unweighted.fit(X, y, sample_weight=weights)

@@ -55,7 +55,9 @@ def test_a_table_with_them_says_so(tmp_path):
 
 
 def test_labels_of_300_000_letters_are_refused_with_their_place():
-    with pytest.raises(InvalidInputError, match=r"row 1 has 300,000 letters, and at most 10,000"):
+    with pytest.raises(
+        InvalidInputError, match=r"row 1 has 300,000 characters, and at most 10,000"
+    ):
         sp.Problem(np.eye(2), labels=["a", "b" * 300_000])
     table = read_csv(f"label,size\na,1\n{'b' * 300_000},2\n", "options.csv")
     with pytest.raises(InvalidInputError, match=r"'label', line 3: the label has 300,000") as said:

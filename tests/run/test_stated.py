@@ -1,19 +1,15 @@
 """What a certificate promises is found again from the parts that the verifier has checked."""
 
-import gzip
 import json
-from pathlib import Path
 
 import pytest
 from tests.verifier import samples
 from tests.verifier.test_forgeries import RULERS, certificate_of, cut_short
 
-import surepick as sp
 from surepick.run.certificate import fingerprint
 from surepick.run.stated import promise_stated
 from surepick.verifier.verify import verify as verify_alone
 
-OLD = Path(__file__).parents[1] / "data" / "v0_1_0" / "certificates.json.gz"
 RUNS = {
     "days": lambda: samples.on_days(0.0),
     "distrusted": lambda: samples.distrusted("symmetric", 0.1),
@@ -63,15 +59,6 @@ def test_claims(control, asked, wrong):
 def test_other_rules(ruler, made):
     assert ruler in RULERS
     assert _same(made(ruler)).plain()
-
-
-def test_certificates_of_old_releases_are_said_plainly():
-    for name, body in json.loads(gzip.decompress(OLD.read_bytes())).items():
-        if isinstance(body["problem"]["arms"], dict):  # they stand elsewhere
-            continue
-        plain = sp.verify(body, replay=False).plain
-        assert plain.startswith(("Of 10", "It ", "They ")), (name, plain)
-        assert "supermartingale" not in plain
 
 
 def test_what_nobody_here_knows_is_said_as_it_stands():

@@ -65,7 +65,7 @@ def test_everybody_who_was_in_lately_has_visitors_meanwhile():
     run = started()
     decided(run)
     shares = Sharing().shares(run, None)
-    assert (shares[run.waits.rivals()] > 0.02).all()
+    assert (shares[run.waits.rivals(run)] > 0.02).all()
     assert shares[2] > 0.2
 
 

@@ -191,7 +191,8 @@ def test_the_service_may_not_say_what_the_statement_is_about_wrongly(signed, tmp
     statement["subject"][0]["digest"]["sha256"] = "0" * 64
     payload = base64.b64encode(json.dumps(statement).encode()).decode()
     forged = envelope | {"payload": payload}
-    value = base64.b64encode(signer._key.sign(signed_bytes(forged))).decode()
+    signed = signed_bytes(forged["payloadType"], base64.b64decode(payload))
+    value = base64.b64encode(signer._key.sign(signed)).decode()
     forged["signatures"] = [{"keyid": signer.public, "sig": value}]
     with pytest.raises(CertificateError, match="about another certificate"):
         check_signature(forged, signer.public)

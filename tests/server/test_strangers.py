@@ -226,3 +226,18 @@ def test_addresses_of_one_network_count_as_one():
     same = limits.neighbourhood("2001:db8:1:2:3::4"), limits.neighbourhood("2001:db8:1:2:ffff::1")
     assert same[0] == same[1] != limits.neighbourhood("2001:db8:1:3::1")
     assert limits.neighbourhood("::ffff:192.0.2.1") == limits.neighbourhood("192.0.2.1")
+
+
+def test_a_character_that_no_database_keeps_is_named_wherever_it_stands(http, study):
+    at = f"/api/v1/studies/{study}"
+    body = {"csv": "name,price\na\u0000,1\nb,2\n"}
+    made = http.post("/api/v1/studies", json={"name": "x", "table": body})
+    assert made.status_code == 422
+    assert "body.table.csv must not have the character U+0000" in made.json()["error"]["message"]
+    for address, where in ((f"{at}%00/status", "path"), (f"{at}/status?x=%00", "x")):
+        found = http.get(address)
+        assert found.status_code == 422
+        assert f"{where} must not have the character U+0000" in found.json()["error"]["message"]
+    asked = http.post(f"{at}/ask", json={"worker": "w"}).json()["pulls"][0]["id"]
+    failed = http.post(f"{at}/fail", json={"pull": asked, "reason": "\u202e", "worker": "w"})
+    assert failed.status_code == 422

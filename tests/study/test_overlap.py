@@ -5,7 +5,6 @@ from datetime import datetime
 
 import numpy as np
 import pytest
-from tests.study import toy
 from tests.study.toy import check_whole
 
 import surepick as sp
@@ -367,17 +366,3 @@ def test_who_is_slow_to_plan_at_once_with_others_changes_nothing(storage_url):
     assert next_batch.plan_ahead(*where, slow, before) is None
     assert study.progress().ahead == twice.ahead
     check_whole(study)
-
-
-def test_studies_of_one_zero_go_on_with_batches_that_overlap(toy_algorithm, database_folder):
-    import gzip
-    from pathlib import Path
-
-    path = database_folder / "studies.db"
-    kept = Path(__file__).parents[1] / "data" / "v0_1_0" / "studies.db.gz"
-    path.write_bytes(gzip.decompress(kept.read_bytes()))
-    study = sp.load_study("running", f"sqlite:///{path}")
-    study.ask(10**4, "ann")
-    assert study.ask(3, "bob")
-    assert study.progress().ahead
-    toy.check_whole(study)

@@ -48,7 +48,7 @@ def test_the_outlook_of_an_unknown_scale_is_that_of_a_known_one(noise, scale):
     """Errors and forecasts follow the estimated scale, whatever the unit of the rewards."""
     runs = []
     for kind, factor in ((noise, scale), (1.0, 1.0)):
-        run = sp.algorithms.PooledPeleg(0.01).start(sp.Problem(ARMS, noise=kind))
+        run = sp.algorithms.PooledPeleg(0.01).start(sp.Problem(ARMS, noise=kind), 0)
         draws = np.random.default_rng(0)
         assert outlook(run) is None
         for _ in range(4):

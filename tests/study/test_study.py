@@ -186,7 +186,7 @@ def test_ask_can_wait(make):
         ({"n": 0}, ValueError, "n must be at least 1"),
         ({"n": 1.5}, TypeError, "n must be a whole number"),
         ({"worker": ""}, ValueError, "worker must be"),
-        ({"worker": "~x"}, ValueError, "worker must be"),
+        ({"worker": "~x"}, ValueError, "worker must not begin with"),
         ({"worker": 3}, TypeError, "worker must be a text"),
         ({"lease": 0}, ValueError, "lease must be above 0"),
         ({"lease": math.inf}, ValueError, "lease must be finite"),

@@ -8,6 +8,7 @@ import pytest
 import surepick as sp
 from surepick.errors import InvalidInputError
 from surepick.timing import Timed
+from surepick.timing.carried import Sequence
 from surepick.timing.result import seconds
 
 
@@ -38,7 +39,11 @@ def test_the_fastest_is_named_with_how_often_it_won():
     found = sp.timing.fastest(drawn(a=1.0, b=1.3, c=3.0), seed=1)
     assert (found.label, found.decided) == ("a", True)
     assert str(found).startswith(f"a is the fastest (after {found.runs:,} runs in random order).")
-    assert "Of 100 races like this one, at most 5 name the wrong one." in str(found)
+    assert "Of 100 studies like this one, at most 5 name a wrong option." in str(found)
+    assert str(found).endswith(", and if a run does not change how long the next one takes.")
+    assert found.answer.guarantee.promise.exact.endswith(
+        "provided that a run does not change how long the next one takes"
+    )
     by_name = {row.name: row for row in found.rows}
     assert by_name["b"].won == found.answer.wins["b"] > 0.5
     assert by_name["a"].won is None
@@ -195,3 +200,68 @@ def test_nobody_is_compared_with_what_is_not_there():
 )
 def test_times_are_written_for_people(value, text):
     assert seconds(value) == text
+
+
+class Die(Timed):
+    """One face at a time."""
+
+    def __init__(self, name, faces, seed):
+        self.name, self.faces, self.draw = name, faces, np.random.default_rng(seed)
+
+    def once(self):
+        return float(self.draw.choice(self.faces))
+
+
+def test_in_a_circle_nobody_is_the_fastest():
+    """Rock, paper, scissors: each beats the next one two times in three, or always."""
+    faces = {"a": [2, 2, 9], "b": [1, 6, 6], "c": [4, 4, 4]}
+    around = []
+    for seed in range(6):
+        dice = [Die(name, own, [seed, i]) for i, (name, own) in enumerate(faces.items())]
+        found = sp.timing.fastest(dice, delta=0.2, seed=seed, max_runs=1500)
+        around += [found] if found.answer.circle else []
+    assert len(around) > 2
+    for found in around:
+        assert not found.decided
+        assert "looks fastest, but that is not clear yet" in str(found)
+        assert "As measured, no one is faster than all others: " in str(found)
+        said = found.to_dict()
+        assert (said["decided"], len(said["circle"])) == (False, 3)
+
+
+class Untidy(Timed):
+    """Takes as long as the others, and leaves work to whoever comes next."""
+
+    before = None
+
+    def __init__(self, name, leaves, seed):
+        self.name, self.leaves, self.draw = name, leaves, np.random.default_rng(seed)
+
+    def once(self):
+        more = 0.0 if Untidy.before is None else Untidy.before.leaves
+        Untidy.before = self
+        return (1 + more) * self.draw.lognormal(0.0, 0.2)
+
+
+def test_who_leaves_work_to_the_next_one_is_not_faster_for_it():
+    decided = noticed = 0
+    for seed in range(12):
+        Untidy.before = None
+        two = [Untidy("untidy", 0.6, [seed, 0]), Untidy("tidy", 0.0, [seed, 1])]
+        found = sp.timing.fastest(two, delta=0.2, max_runs=400, seed=seed)
+        decided += found.decided
+        if "depends on which one was before it" in str(found):
+            noticed += 1
+            assert "have something do it before each (--prepare)" in str(found)
+            assert sp.verify(found.answer.certificate(), replay=True).guarantee == "heuristic"
+    assert decided <= 6  # 2.4 on average
+    assert noticed
+
+
+def test_runs_that_leave_nothing_behind_are_let_be():
+    for seed in range(40):
+        draw, sequence = np.random.default_rng(seed), Sequence()
+        for _ in range(10):
+            own = draw.permutation(np.arange(9) % 3)
+            sequence.add(own, (1 + own) * draw.lognormal(size=9) * (1 + 0.05 * np.arange(9)))
+        assert not sequence.carries()

@@ -335,6 +335,21 @@ def change_rewards(rng, body):
     told["sums"][i] += float(rng.normal()) * 10.0 ** int(rng.integers(-6, 2))
 
 
+def take_from_another(rng, body, others):
+    """A part of another honest certificate of the same rule in the place of its own."""
+    other = _some(rng, others)
+    shared = [path for path in places(body) if len(path) <= 3 and _at_or_none(other, path)]
+    path = _some(rng, shared)
+    at(body, path[:-1])[path[-1]] = copy.deepcopy(at(other, path))
+
+
+def _at_or_none(value, path):
+    try:
+        return at(value, path)
+    except (LookupError, TypeError):
+        return None
+
+
 CHANGES = {
     change_a_value: 6,
     drop_a_value: 2,
@@ -347,6 +362,7 @@ CHANGES = {
     split_a_batch: 1,
     change_pulls: 2,
     change_rewards: 1,
+    take_from_another: 2,
 }
 _OF_BATCHES = (shuffle_batches, drop_batches, merge_batches, split_a_batch, change_pulls)
 _COMPLETED = (*_OF_BATCHES, change_the_claim, change_rewards)
@@ -356,14 +372,14 @@ def _some(rng, things):
     return things[int(rng.integers(len(things)))]
 
 
-def changed(rng, honest):
-    """A changed copy, or text of one; None where there is nothing to seal."""
+def changed(rng, honest, others=()):
+    """A changed copy, or text of one; ``others`` are what it may take parts from."""
     body = copy.deepcopy(honest)
     kinds, weights = list(CHANGES), np.array(list(CHANGES.values()), dtype=float)
     for _ in range(1 + int(rng.random() < 0.3)):
         kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
         with contextlib.suppress(Exception):  # what the forger stumbles over stays as it is
-            kind(rng, body)
+            kind(rng, body, others) if kind is take_from_another else kind(rng, body)
             if kind in _OF_BATCHES and body["evidence"]["rule"] == "pairs":
                 body["evidence"]["blocks"] = list(range(len(body["batches"])))
             if kind in _OF_BATCHES:
@@ -468,7 +484,7 @@ def fuzz(rule, cases, seed=0):
     for case in range(cases):
         rng = np.random.default_rng([seed, case])
         honest = samples[case % len(samples)]
-        body = changed(rng, honest)
+        body = changed(rng, honest, samples)
         what, why = outcome(honest, body)
         counts[what] += 1
         if what in BAD and len(wrong) < 20:

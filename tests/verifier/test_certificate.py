@@ -16,6 +16,7 @@ from tests.lazily import Lazily
 import surepick as sp
 from surepick.algorithms import Peleg
 from surepick.errors import CertificateError, FormatError, InvalidTypeError, SurepickError
+from surepick.verifier import conditions
 from surepick.verifier.verify import verify
 
 SOURCE = Path(sp.__file__).parent
@@ -304,12 +305,12 @@ def test_what_the_conclusion_rests_on_is_never_harmless():
 
 
 # -- several changes that fit together -----------------------------------------------------
+GROUNDS = f"{conditions.ALONE}; if rewards are linear in the features; {conditions.AFRESH}"
 THEOREM = "phased elimination with fixed-design widths; union over one-sided comparisons"
 
 
 def best_sentence(delta):
-    features = "if rewards are linear in the features"
-    return f"the best with probability at least {1 - delta:.12g} ({THEOREM}); {features}"
+    return f"the best with probability at least {1 - delta:.12g} ({THEOREM}); {GROUNDS}"
 
 
 def claim_delta(certificate, delta):
@@ -366,10 +367,10 @@ def test_no_more_may_be_said_than_is_claimed():
 def test_somebody_elses_algorithm_cites_the_theorem_of_its_rule():
     theirs = set_in(CERTIFICATES["pac"], {"algorithm.name": "of-my-own"})
     assert verify(theirs)
-    short = f"the best with probability at least 0.9 ({THEOREM.partition(';')[0]})"
+    short = f"the best with probability at least 0.9 ({THEOREM.partition(';')[0]}); {GROUNDS}"
     assert verify(set_in(theirs, {"claim.statement": short}))
     assert refused(set_in(CERTIFICATES["pac"], {"claim.statement": short}))
-    other = "the best with probability at least 0.9 (by construction)"
+    other = "the best with probability at least 0.9 (by construction)" + f"; {GROUNDS}"
     assert refused(set_in(theirs, {"claim.statement": other}))
 
 

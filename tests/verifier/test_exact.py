@@ -21,6 +21,7 @@ from tests.verifier.test_forgeries import certificate_of
 import surepick as sp
 from surepick.algorithms import Peleg
 from surepick.errors import CertificateError, FormatError
+from surepick.verifier import conditions
 from surepick.verifier.verify import verify
 
 SAMPLES = Lazily(
@@ -72,7 +73,8 @@ def test_true_is_no_candidate():
         "label": "1",
         "guarantee": "eps-pac",
         "statement": "within 0.1 of the best with probability at least 0.9 (phased elimination "
-        "with fixed-design widths; union over one-sided comparisons)",
+        "with fixed-design widths; union over one-sided comparisons); "
+        f"{conditions.ALONE}; if rewards are linear in the features; {conditions.AFRESH}",
     }
     with pytest.raises(CertificateError, match="candidate is True, not a whole number"):
         verify(forged(certificate))
@@ -133,7 +135,7 @@ def test_what_nests_too_deep_is_refused_not_followed():
     for _ in range(100_000):
         current.append([])
         current = current[0]
-    with pytest.raises(CertificateError, match="malformed"):
+    with pytest.raises(FormatError, match="too deep"):
         verify(SAMPLES["phases"] | {"more": deep})
 
 

@@ -21,7 +21,7 @@ def test_no_change_leads_to_a_crash_or_to_another_answer(rule, times):
 
 
 def test_changes_are_changes():
-    honest = RULES["phases"][0]()
-    some = [changed(np.random.default_rng(seed), honest) for seed in range(50)]
+    honest, other = (make() for make in RULES["phases"])
+    some = [changed(np.random.default_rng(seed), honest, [other]) for seed in range(60)]
     assert sum(body != honest for body in some) > 40
     assert len({str(body) for body in some}) > 40

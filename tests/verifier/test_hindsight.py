@@ -19,6 +19,7 @@ from tests.verifier.test_forgeries import (
 )
 
 import surepick as sp
+from surepick.verifier import conditions
 from surepick.verifier.verify import verify
 
 DELTA = 0.1
@@ -78,7 +79,8 @@ def all_on_the_luckiest(batches):
             "samples": int(counts[: lucky + 1].sum()),
             "guarantee": "pac",
             "statement": "the best with probability at least 0.9 (phased elimination with "
-            "fixed-design widths; union over one-sided comparisons)",
+            "fixed-design widths; union over one-sided comparisons); "
+            f"{conditions.ALONE}; {conditions.AFRESH}",
         },
     }
     return completed(json.loads(json.dumps(body))), lead[lucky] > width

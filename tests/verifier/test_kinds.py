@@ -208,13 +208,11 @@ def test_the_sentence_says_what_it_rests_on(name):
     def hide(body):
         body["claim"]["statement"] = statement.partition("; provided")[0]
 
+    assert "drawn afresh" in refusal(forged(CERTIFICATES[name], hide))
     if name in conditions:
-        assert "provided that" in refusal(forged(CERTIFICATES[name], hide))
         with_past = as_json(finished(name, past=90))["claim"]["statement"]
         assert with_past.startswith(statement)
         assert "did not depend on rewards" in with_past
-    else:
-        assert verify(forged(CERTIFICATES[name], hide))
 
 
 def test_where_nothing_is_promised_there_are_no_conditions():

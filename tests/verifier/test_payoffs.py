@@ -134,7 +134,7 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
     counts = rng.integers(1, 50, size=arms).astype(float)
     c = rng.normal(size=arms) / counts
     for name, check in CHECKS.items():
-        payoff: Any = payoff_of(check.kind)(Guide(check, False, False), [1.0])
+        payoff: Any = payoff_of(check.kind)(Guide(check, False), [1.0])
         low, high = payoff._ends
         width = high - low
         means = low + width * rng.random(arms)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.text import as_passage
 
 _SMALLEST, _LARGEST = 1e-120, 1e120  # of numbers in the unit of rewards
 _LEAST = 1e-200  # probability
@@ -147,11 +148,8 @@ def as_labels(labels: Any, count: int, name: str) -> tuple[str, ...]:
         )
     seen: dict[str, int] = {}
     for i, label in enumerate(out):
-        if len(label) > limits.LONGEST_LABEL:
-            raise InvalidInputError(
-                f"{name}: the label of row {i} has {len(label):,} letters, and at most "
-                f"{limits.LONGEST_LABEL:,} are accepted; it begins {label[:40]!r}"
-            )
+        if len(label) > limits.LONGEST_LABEL or not label.isprintable():
+            as_passage(label, f"{name}: the label of row {i}", limits.LONGEST_LABEL)
         if label in seen:
             raise InvalidInputError(
                 f"{name}: {label!r} is the label of both row {seen[label]} and row {i}; labels "

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+from surepick.calls.afresh import Generators
 from surepick.calls.caller import Caller
 from surepick.calls.faults import LONGEST, Fault, InARow, fault_of
 from surepick.calls.pace import Pace
@@ -84,6 +85,7 @@ class Calls:
         self.workers, self.retries = workers, retries
         self.pace = Pace() if pace is None else pace
         self.again = 0  #: calls that failed, and worked when they were made again
+        self.generators = Generators()  #: whether calls set random numbers back
         self.in_a_row = InARow()
         self._sleep, self._lock = sleep, threading.Lock()
 
@@ -132,6 +134,7 @@ class Calls:
         tries = 0
         while True:
             self.pace.wait(self._sleep)
+            self.generators.look()
             try:
                 value = self._caller(*arguments)
             except Exception as error:

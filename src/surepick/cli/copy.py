@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from surepick.cli.studies import local_study_options, say, shown
+from surepick.conditions import REPEATED
 from surepick.text import typed
 
 
@@ -32,7 +33,7 @@ def command(
     lines = [f"{shown(name)} is {done} to {where}, with {told:,} measurements."]
     if not move:
         lines.append(
-            "Go on with one of the two only: both together would promise more than they hold. "
+            f"Go on with one of the two only: {REPEATED}. "
             f"({typed('delete', name)} removes the original.)"
         )
     content = {done: name, "to": where, "name": called, "measurements": told}

@@ -106,10 +106,9 @@ def command(
         return
     at = study.status()["traffic"]
     lines = [
-        f"Period {shown(done.period)}: {plural(done.visits, 'visit')} recorded."
-        if done.status == "accepted"
-        else f"Period {shown(done.period)} was already recorded with these numbers; "
-        "it counts once.",
+        f"Period {shown(done.period)}: {_SAID[done.status]}".format(
+            visits=plural(done.visits, "visit")
+        ),
         shown(at["headline"]),
     ]
     for found in (at["ratio"], at["own_past"]):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from surepick.cli.studies import EXPLAIN_HELP, NOT_YET, STORAGE, UNPROVEN, shown
+from surepick.errors import InvalidInputError
 from surepick.text import plural
+
+if TYPE_CHECKING:
+    from surepick.verifier.record import Certificate, OfSegments
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -97,7 +100,7 @@ def command(
     happened, and the certificate of its answer is checked; 4 where it has no answer yet.
     """
     from surepick.algorithms.findings import PROVEN
-    from surepick.errors import CertificateError, FormatError, InvalidInputError, StudyDamagedError
+    from surepick.errors import CertificateError, FormatError, StudyDamagedError
 
     is_file = Path(certificate).is_file()
     if is_file and head is not None:
@@ -107,20 +110,11 @@ def command(
     if stamped is not None and not is_file:
         raise InvalidInputError("--stamped is about the file of a certificate, not about a study")
     try:
-        if is_file and _of_segments(Path(certificate)):
-            if arms is not None or signed_by is not None or stamped is not None:
-                raise InvalidInputError(
-                    "--arms, --signed-by and --stamped are for the certificate of one segment, "
-                    "and this has one for each"
-                )
-            content, text = _check_segments(Path(certificate), replay, explain)
-        elif is_file:
-            problem = _problem(arms, candidates, settings)
-            content, text = _check_file(Path(certificate), problem, replay, signed_by, explain)
-            if stamped is not None and authority is not None:
-                at = _check_stamp(Path(certificate), stamped, authority)
-                content["stamped"] = at.isoformat()
-                text += f"\nThis file was there at {at:%Y-%m-%d %H:%M:%S} UTC, by its time stamp."
+        if is_file:
+            given = {"arms": arms, "candidates": candidates, **settings}
+            content, text = _check_file(
+                Path(certificate), given, replay, (signed_by, stamped, authority), explain
+            )
         elif Path(certificate).is_dir():
             raise click.BadParameter(f"{certificate!r} is a directory.")
         elif Path(certificate).suffix == ".json":
@@ -144,34 +138,65 @@ def command(
 
 
 def _check_file(
-    path: Path, problem: Any, replay: bool | None, signed_by: str | None, explain: bool
+    path: Path,
+    given: dict[str, Any],
+    replay: bool | None,
+    trusted: tuple[str | None, Path | None, Path | None],
+    explain: bool,
 ) -> tuple[dict[str, Any], str]:
-    from surepick import verify
+    """Whatever is in the file: all that is said of it is about these bytes, read once."""
+    from surepick.verifier.record import OfSegments, read
 
-    result = verify(path, problem, replay=replay)
-    content, text = dataclasses.asdict(result), _said(result, explain)
+    signed_by, stamped, authority = trusted
+    written = path.read_bytes()
+    record = read(written)
+    if isinstance(record, OfSegments):
+        if any(given.values()):
+            raise InvalidInputError(
+                "--arms and what belongs to it are for a certificate that only refers to its arms; "
+                "those of segments contain them"
+            )
+        content, text = _check_segments(record, replay, explain)
+    else:
+        content, text = _check_one(record, given, replay, explain)
     if signed_by is not None:
         from surepick.run.signature import check_signature
 
-        content["signed_by"] = check_signature(path, signed_by)
-        text += f"\nSigned by {content['signed_by']}."
+        content["signed_by"] = check_signature(record, signed_by)
+        text += (
+            f"\nSigned by {content['signed_by']}. Whoever holds that key gave it out as it is; "
+            "that its numbers are true, no signature shows."
+        )
+    if stamped is not None and authority is not None:
+        from surepick.run.time_stamp import check_stamp
+
+        at = check_stamp(stamped.read_bytes(), written, authority.read_bytes())
+        content["stamped"] = at.isoformat()
+        text += (
+            f"\nThis file was there at {at:%Y-%m-%d %H:%M:%S} UTC, by its time stamp, and is the "
+            "same since. What happened before, and whether it is true, no stamp shows."
+        )
     return content, text
 
 
-def _of_segments(path: Path) -> bool:
-    """Whether a file has a certificate for each segment of a test."""
-    from surepick.verifier.verify import read_file
+def _check_one(
+    record: Certificate, given: dict[str, Any], replay: bool | None, explain: bool
+) -> tuple[dict[str, Any], str]:
+    from surepick import verify
 
-    found = read_file(path)
-    return isinstance(found, dict) and found.get("format") == "surepick-segments"
+    arms, candidates = given.pop("arms"), given.pop("candidates")
+    result = verify(record, _problem(arms, candidates, given), replay=replay)
+    return dataclasses.asdict(result), _said(result, explain)
 
 
-def _check_segments(path: Path, replay: bool | None, explain: bool) -> tuple[dict[str, Any], str]:
+def _check_segments(
+    record: OfSegments, replay: bool | None, explain: bool
+) -> tuple[dict[str, Any], str]:
     """The certificates of all segments, and what holds of all together."""
     from surepick.algorithms.findings import PROVEN
     from surepick.run import verify_segments
 
-    found = verify_segments(path, replay=replay)
+    found = verify_segments(record, replay=replay)
     own = {name: dataclasses.asdict(one) for name, one in found.segments.items()}
     lines = [
         f"{shown(name)}: {shown(line)}"
@@ -182,12 +207,6 @@ def _check_segments(path: Path, replay: bool | None, explain: bool) -> tuple[dic
     worst = next((kind for kind in kinds if kind not in PROVEN), kinds[0])
     content = {"of": found.of, "delta": found.delta, "complete": bool(found), "guarantee": worst}
     return content | {"segments": own}, "\n".join([*lines, shown(found.plain)])
-
-
-def _check_stamp(path: Path, stamped: Path, authority: Path) -> datetime.datetime:
-    from surepick.run.time_stamp import check_stamp
-
-    return check_stamp(stamped.read_bytes(), path.read_bytes(), authority.read_bytes())
 
 
 def _check_study(
@@ -233,8 +252,6 @@ def _said(result: Any, explain: bool) -> str:
 
 def _problem(arms: Path | None, candidates: Path | None, settings: dict[str, Any]) -> Any:
     """What the certificate refers to: a problem, the file of its arms, or None."""
-    from surepick.errors import InvalidInputError
-
     table = arms is not None and arms.suffix != ".npy"
     if candidates is not None and (arms is None or table or candidates.suffix != ".npy"):
         raise InvalidInputError("--candidates must be a .npy file, and --arms another one")

@@ -51,12 +51,13 @@ from surepick.study.pulls import (
     Reward,
     Rewarded,
     Told,
+    as_failure,
     as_name,
     as_pull,
-    as_reason,
     without_labels,
 )
 from surepick.study.traffic.results import Split
+from surepick.text import as_passage
 
 LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 MOST_LETTERS = 2_000  # of a reason
@@ -237,7 +238,7 @@ class StudyRequests:
         self, pull_id: int, reason: str = "", worker: str | None = None, *, final: bool = False
     ) -> Steps[bool]:
         """See :meth:`surepick.Study.fail`."""
-        pull, reason = as_pull(pull_id), as_reason(reason)
+        pull, reason = as_pull(pull_id), as_failure(reason)
         holder = self._held.pop(pull, None) if worker is None else as_name(worker, "worker")
         body: dict[str, Any] = {"pull": pull, "reason": reason[:MOST_LETTERS]}
         body |= {} if holder is None else {"worker": holder}
@@ -250,7 +251,9 @@ class StudyRequests:
     ) -> Steps[Any]:
         """See :meth:`surepick.Study.act`."""
         body = {name: value for name, value in fields.items() if value is not None}
-        body |= {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+        body |= {"reason": as_passage(reason, "reason")} | (
+            {} if by is None else {"by": as_name(by, "by")}
+        )
         found = yield from self._post(f"/acts/{quote(kind, safe='')}", body)
         self._forget()
         made = None if found["act"] is None else Act.from_dict(found["act"])

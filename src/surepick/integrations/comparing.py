@@ -22,16 +22,17 @@ import numpy as np
 
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import real, whole
+from surepick.calls.afresh import SET_BACK, cure_of
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
-from surepick.problem.noise import NoiseKind, noise_kind
+from surepick.problem.noise import noise_kind
+from surepick.promise import out_of, rests_on
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.unmeasured import Unmeasured, in_words
-from surepick.run.words import out_of
 from surepick.text import plural
 
 Verdict = Literal["not worse", "worse", "undecided"]
@@ -50,36 +51,55 @@ class Comparison:
     new: float  #: mean score of the new variant
     old: float  #: and of the old one
     answer: Answer  #: for "the new one, or the old one and epsilon?", with its certificate
+    #: share of its direct comparisons with the old one made worse by epsilon that the new one won,
+    #: where these decide; None where means do
+    won: float | None
     error: str = ""  #: what ended it, where a variant failed for good
     again: int = 0  #: calls that failed, and worked when they were made again
 
     def __str__(self) -> str:
-        """The verdict in a sentence or two."""
+        """The verdict in a few sentences, and on what it rests."""
         more = (
             f"{plural(self.again, 'call')} failed and had to be made again." if self.again else ""
         )
-        return " ".join(filter(None, [self._verdict(), more, in_words(self.answer.unmeasured)]))
+        said = [self._found(), self._how_sure(), more, in_words(self.answer.unmeasured)]
+        return " ".join(filter(None, said))
 
-    def _verdict(self) -> str:
-        seen = f"mean scores {self.new:.4g} and {self.old:.4g}, {self.calls:,} calls"
-        by = f"by more than {self.epsilon:g}"
+    def _found(self) -> str:
+        by, asked = f"{self.epsilon:g}", "is worse by more than"
+        if self.won is None:
+            seen = f"mean scores {self.new:.4g} and {self.old:.4g}, {self.calls:,} calls"
+        else:
+            asked = "usually wins against the old one made worse by"
+            seen = f"it won {100 * self.won:.0f} % of direct comparisons, {self.calls:,} calls"
         if self.error:
-            return f"{self.error}. It is not known whether the new variant is worse {by} ({seen})."
+            return f"{self.error}. It is not known whether the new variant {asked} {by} ({seen})."
         if self.verdict == "undecided":
-            p_value = self.answer.p_value
-            near = (
-                "" if p_value is None else f" p-value {p_value:.2g}, needed {self.answer.delta:g}."
-            )
-            return (
-                f"It is not decided whether the new variant is worse {by} ({seen}).{near} More "
-                f"calls (max_calls) or a larger epsilon would decide it."
-            )
+            return f"It is not decided whether the new variant {asked} {by} ({seen})."
         worse = "worse" if self.verdict == "worse" else "not worse"
-        few, many = out_of(self.answer.delta)
+        if self.won is None:
+            return f"The new variant is {worse} by more than {by} ({seen})."
+        wins = "wins against" if self.verdict == "not worse" else "loses to"
         return (
-            f"The new variant is {worse} {by} ({seen}). Of {many:,} tests like this one, at most "
-            f"{few:,} {'is' if few == 1 else 'are'} wrong."
+            f"{worse.capitalize()}: the new variant usually {wins} the old one made worse by {by} "
+            f"({seen})."
         )
+
+    def _how_sure(self) -> str:
+        promise = self.answer.guarantee.promise
+        if self.error:
+            return ""
+        if promise.why is not None:
+            why = f"{promise.why.plain[:1].upper()}{promise.why.plain[1:]}"
+            return ": ".join(filter(None, [why, cure_of(promise.why)])) + "."
+        if self.verdict == "undecided":
+            p_value, needed = self.answer.p_value, f"needed {self.answer.delta:g}"
+            near = "" if p_value is None else f"p-value {p_value:.2g}, {needed}. "
+            return f"{near}More calls (max_calls) or a larger epsilon would decide it."
+        few, many = out_of(self.answer.delta)
+        wrong = f"at most {few:,} {'is' if few == 1 else 'are'} wrong"
+        rests = rests_on((*promise.needs, *promise.conditions))
+        return f"Of {many:,} tests like this one, {wrong}. {rests}".rstrip()
 
 
 def compare(
@@ -90,7 +110,7 @@ def compare(
     max_calls: int | None = None,
     items: Sequence[Any] | None = None,
     delta: float = 0.05,
-    noise: Any = "any",
+    noise: Any = None,
     warm_up: int | None = None,
     seed: Any = None,
     minimise: bool = False,
@@ -123,8 +143,9 @@ def compare(
         The share of such tests that come to a wrong verdict, at most.
     noise
         What is known about scores, as for :class:`surepick.Problem`: ``"yes-no"`` for pass or fail,
-        a pair of bounds, ``"symmetric"``: then their means are compared. By default nothing, and
-        the variant is better that usually wins.
+        a pair of bounds, ``"symmetric"``: then their means are compared. ``"any"``: nothing, and
+        the variant is better that usually wins. By default True and False are pass or fail, and of
+        numbers nothing is known; where all of them are 0 or 1, say which is meant.
     warm_up
         Calls of each beforehand, whose scores are thrown away; by default one, with items none.
     seed
@@ -163,34 +184,34 @@ def compare(
     for name, variant in zip(_NAMES, variants):
         if not callable(variant):
             raise InvalidTypeError(f"{name} must be a function; got {variant!r:.80}")
-    kind = noise_kind(noise, len(variants))
     shift = epsilon if minimise else -epsilon
-    if kind.bounds is not None:
-        low, high = kind.bounds
-        noise = (min(low, low + shift), max(high, high + shift))
+    noise_kind(noise, len(variants))  # refused at once where there is no such kind
     given = None if items is None else list(items)
-    if given is not None and (not given or kind.bounds is None):
+    if given is not None and (not given or noise_kind(noise, len(variants)).bounds is None):
         raise InvalidInputError(
             "items: give at least one, and say between which numbers scores lie: noise='yes-no' "
             "for pass or fail, or noise=(lowest, highest)"
         )
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
-    problem = Problem.unstructured(labels, noise=noise, minimise=minimise)
     settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
+    algorithm = get(DEFAULT, delta=delta, max_samples=most, **settings)
     if given is not None:
         seed = seed_after(seed, *map(named, variants))
-    run = get(DEFAULT, delta=delta, max_samples=most, **settings).start(problem, seed)
 
     def call(which: int, *item: int) -> Any:
         return variants[which](*(given[i] for i in item if given is not None))
 
     if workers is None and not any(map(inspect.iscoroutinefunction, variants)):
         workers = 1
-    found = _Scores(kind, shift)
+    found = _Scores(shift)
     how: dict[str, Any] = {"timeout": timeout, "retries": retries, "pace": Pace(per_minute)}
     with Calls(call, workers=workers or AT_ONCE, **how) as calls:
         some = () if given is None else (0,)
-        found.failed(calls.all([(which, *some) for which in (_NEW, _OLD)] * warm_up))
+        warm = calls.all([(which, *some) for which in (_NEW, _OLD)] * warm_up)
+        found.failed(warm)
+        found.asked(noise, warm)
+        problem = Problem.unstructured(labels, noise=found.noise, minimise=minimise)
+        run = algorithm.start(problem, seed)
         while not (run.stopped or found.error):
             batch = run.ask()
             columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
@@ -200,27 +221,48 @@ def compare(
                 run.tell(batch, rewards)
     if found.error:
         run.end()
+    if calls.generators.set_back and given is None:
+        run.doubts.told.append(SET_BACK)
     if calls.again:
         run.rest_on("lost", pulls=calls.again)
     answer = run.without(run.answer, found.lacking)
-    found.check_kind()
     verdict: Verdict = "undecided"
     if answer.guarantee:
         verdict = "not worse" if _NEW in answer.arms else "worse"
+        found.check_kind(fewest=1)
     new_mean, old_mean = found.means()
     calls_made = sum(map(len, found.scores))
-    seen = (new_mean, old_mean, answer, found.error, calls.again)
+    seen = (new_mean, old_mean, answer, _won(answer), found.error, calls.again)
     return Comparison(verdict, epsilon, calls_made, *seen)
+
+
+def _won(answer: Answer) -> float | None:
+    """The share of direct comparisons that the new variant won; None where means decide."""
+    if not answer.wins:
+        return None
+    (share,) = answer.wins.values()
+    return share if answer.arm == _NEW else 1.0 - share
 
 
 class _Scores:
     """What the variants scored, and what went wrong."""
 
-    def __init__(self, kind: NoiseKind, shift: float) -> None:
+    def __init__(self, shift: float) -> None:
         self.scores: tuple[list[float], list[float]] = ([], [])
         self.lacking: list[Unmeasured] = []
         self.error = ""
-        self._kind, self._shift = kind, shift
+        self.noise: Any = None  # of scores, where those of the old variant are worse by epsilon
+        self._kind, self._said, self._shift = noise_kind("any", 2), False, shift
+
+    def asked(self, noise: Any, warm: list[Any]) -> None:
+        """What is known about scores: as it was said, or what those that do not count say."""
+        self._said = noise is not None
+        usual = "yes-no" if warm and all(map(_is_bool, warm)) else "any"
+        self._kind = noise_kind(noise if self._said else usual, 2)
+        self.noise = self._kind.given
+        if self._kind.bounds is not None:
+            low, high = self._kind.bounds
+            self.noise = (min(low, low + self._shift), max(high, high + self._shift))
 
     def of(self, rows: list[tuple[int, ...]], calls: Calls, run: Run) -> list[float]:
         """The rewards of these calls, where the old variant is worse by epsilon."""
@@ -234,6 +276,7 @@ class _Scores:
                 self.lacking.append(Unmeasured(run.problem.labels[which], item[0], str(score)))
                 score = self._kind.bounds[run.problem.sign < 0] if self._kind.bounds else 0.0
             rewards.append(self._counted(which, score))
+        self.check_kind(fewest=_FEWEST)
         return rewards
 
     def _counted(self, which: int, score: Any) -> float:
@@ -258,12 +301,23 @@ class _Scores:
         new, old = (sum(x) / len(x) if x else math.nan for x in self.scores)
         return new, old
 
-    def check_kind(self) -> None:
-        """Raise where scores are of a kind that nobody named."""
+    def check_kind(self, fewest: int) -> None:
+        """Raise where so many scores are of a kind that nobody named."""
         seen = [*self.scores[_NEW], *self.scores[_OLD]]
-        symmetric = ASSUMED.of(self._kind).symmetric
-        if symmetric and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
+        if len(seen) < fewest or not set(seen) <= {0.0, 1.0}:
+            return
+        if ASSUMED.of(self._kind).symmetric and len(set(seen)) == 2:
             raise InvalidInputError(
                 "noise: all scores are 0 or 1, and such scores are not symmetric around their "
                 "mean; set noise='yes-no'"
             )
+        if not self._said and self._kind.values is None:
+            raise InvalidInputError(
+                "noise: all scores are 0 or 1. If each says no or yes, set noise='yes-no': then "
+                "shares are compared. If they are numbers, of which others may come, set "
+                "noise='any': then the variant is better that usually wins"
+            )
+
+
+def _is_bool(score: Any) -> bool:
+    return isinstance(score, bool | np.bool_)

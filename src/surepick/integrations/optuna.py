@@ -8,9 +8,12 @@ second look. Each of those is measured anew, as often as it takes, and compared 
 from __future__ import annotations
 
 import copy
+import itertools
+import json
+import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from surepick.arrays.validate import whole
@@ -20,6 +23,7 @@ from surepick.errors import (
     MissingExtraError,
     StudyExistsError,
 )
+from surepick.integrations.versions import version_of
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.standing import best_first
@@ -36,9 +40,9 @@ except ImportError:
         "surepick.integrations.optuna needs Optuna: install surepick[optuna]"
     ) from None
 
+_log = logging.getLogger(__name__)
 #: new measurements in all, for each trial that is compared, where nothing is said
 EACH = 50
-_NOTED = "optuna trials"  # where the notes of a study say which trials its options are
 
 
 class Remeasured(NamedTuple):
@@ -88,6 +92,7 @@ def final_decision(
     progress: bool = False,
     storage: str | Storage | None = None,
     name: str | None = None,
+    version: str | None = None,
 ) -> FinalDecision:
     """Measure the best trials of a search again, and find the best of them.
 
@@ -97,8 +102,8 @@ def final_decision(
         A search with one objective, after it ended.
     objective
         The function that was searched, or another one that measures the same thing better. It is
-        called with a trial whose parameters are fixed. What is left to chance in it (seeds, splits,
-        samples) must be drawn anew at every call.
+        called with a trial whose parameters are fixed, and whose number is a new one at every call.
+        What is left to chance in it (seeds, splits, samples) must be drawn anew every time.
     top
         How many trials with different parameters are compared: those with the best values.
     delta, epsilon
@@ -116,7 +121,14 @@ def final_decision(
     storage, name
         Keep the measurements as the study of this name (by default that of the search) in this
         storage: a call that was cut off goes on where it was, and one that ended undecided goes on
-        with a larger ``max_samples``. By default nothing is kept.
+        with a larger ``max_samples``. That is so as long as the same trials are compared by the
+        same objective, in the same way; else a new study begins beside the old one, with a number
+        behind its name. By default nothing is kept.
+    version
+        What the objective is called: with another one it counts as another objective. By default a
+        digest of its code and of what it reads, as far as that can be seen: a function that keeps
+        a list of its calls is a new one every time, and one whose data has changed on the disk is
+        the same.
 
     Examples
     --------
@@ -142,22 +154,25 @@ def final_decision(
         delta=delta,
         epsilon=epsilon,
         max_samples=EACH * len(best) if max_samples is None else max_samples,
-        meta={_NOTED: [one.number for one in best]},
     )
-    asked = f"optuna {study.study_name} {top} {delta} {epsilon} {noise}"
-    asked += " minimise" if minimise else ""  # version 0.2 kept losses with a minus sign
+    what = {
+        "search": study.study_name,
+        "trials": [[one.number, sorted(one.params.items())] for one in best],
+        "objective": version_of(objective) if version is None else f"version {version}",
+        "how": [delta, epsilon, repr(noise), minimise],
+    }
+    asked = json.dumps(what, default=repr)
     with _stored(spec, MemoryStorage() if storage is None else storage, asked) as measured:
-        # Those that were chosen when it began: the search may have gone on since.
-        every = study.get_trials(deepcopy=False)
-        trials = [every[number] for number in measured.meta[_NOTED]]
+        made = len(study.get_trials(deepcopy=False))
 
         def measure(task: Measurement) -> float:
-            trial = copy.deepcopy(trials[task.arm])  # an objective may note things on it
+            trial = copy.deepcopy(best[task.arm])  # an objective may note things on it
+            trial.number = made + task.pull  # who takes it for a seed draws anew
             return float(objective(trial))
 
         answer = measured.run(measure, workers=n_jobs, progress=progress, retries=retries)
         _refuse_constant(measured)
-        return _decided(measured, trials, answer)
+        return _decided(measured, best, answer)
 
 
 def _minimises(study: optuna.Study) -> bool:
@@ -190,17 +205,29 @@ def _best(study: optuna.Study, top: int, minimise: bool) -> list[FrozenTrial]:
 
 def _stored(spec: StudySpec, storage: str | Storage, asked: str) -> Study:
     """A new study, or the one that an earlier call began, with the limit of this call."""
-    try:
-        found = store(spec, storage, key=asked)
-    except StudyExistsError:
-        raise InvalidInputError(
-            f"name: this storage already has a study {spec.name!r}, with other trials or another "
-            "top, delta, epsilon or noise; choose another name"
-        ) from None
+    found = _first_that_is_the_same(spec, storage, asked)
     run = found.current_run
     if not run.state.finished and run.limits.max_samples != spec.max_samples:
         found.limit(max_samples=spec.max_samples, reason="final_decision was called again")
     return found
+
+
+def _first_that_is_the_same(spec: StudySpec, storage: str | Storage, asked: str) -> Study:
+    """The study that was begun for this, under its name or with a number behind it."""
+    for number in itertools.count(1):
+        name = spec.name if number == 1 else f"{spec.name} {number}"
+        try:
+            found = store(replace(spec, name=name), storage, key=asked)
+        except StudyExistsError:
+            continue
+        if number > 1 and not found.current_run.samples:
+            _log.warning(
+                "study %r: the trials to compare, the objective (version=) or how they are "
+                "compared are not those of before, so new measurements are made",
+                name,
+            )
+        return found
+    raise AssertionError("there is no end of names")
 
 
 def _decided(measured: Study, trials: list[FrozenTrial], answer: Answer) -> FinalDecision:

@@ -37,7 +37,7 @@ class Sure:
         max_calls: int | None = None,
         items: Sequence[Any] | None = None,
         delta: float = 0.05,
-        noise: Any = "any",
+        noise: Any = None,
         warm_up: int | None = None,
         seed: Any = None,
         minimise: bool = False,

@@ -12,6 +12,7 @@ from the same source would have other means; no number of splits makes up for th
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Mapping
 from typing import Any, Self
@@ -35,7 +36,7 @@ try:
     from sklearn.utils import _safe_indexing, get_tags, indexable
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.parallel import Parallel, delayed
-    from sklearn.utils.validation import check_is_fitted, check_random_state
+    from sklearn.utils.validation import _num_samples, check_is_fitted, check_random_state
 except ImportError:
     raise MissingExtraError(
         "surepick.integrations.sklearn needs scikit-learn: install surepick[sklearn]"
@@ -135,8 +136,20 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, groups: Any = None) -> Self:
-        """Choose a setting, and fit it on all rows; ``groups`` go to the splitter."""
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
+        """Choose a setting, and fit it on all rows.
+
+        Parameters
+        ----------
+        X, y
+            The rows, and what is to be learned.
+        groups
+            For the splitter.
+        params
+            For the estimator's ``fit``, as for ``GridSearchCV``: ``sample_weight``, or in a
+            pipeline ``step__sample_weight``. What has a value for each row is split as rows are;
+            ``sample_weight`` also goes to the scoring, where that takes it.
+        """
         X, y, groups = indexable(X, y, groups)
         if y is None and get_tags(self.estimator).target_tags.required:
             raise InvalidInputError(
@@ -145,6 +158,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         if isinstance(scorer, Mapping) or not callable(scorer):
             raise InvalidInputError("scoring must be a single score: give its name or a function")
+        weighs = params.get("sample_weight") is not None and _takes_weights(scorer)
         settings = list(ParameterGrid(self.param_grid))
         if self.max_fits is not None:  # all are compared on the first two splits
             whole(self.max_fits, "max_fits", least=2 * len(settings))
@@ -162,7 +176,8 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
             parallel: Any = Parallel(n_jobs=self.n_jobs)
             return parallel(
                 delayed(_fit_and_score)(
-                    self.estimator, settings[option[name]], scorer, X, y, *splits[item[split]]
+                    *(self.estimator, settings[option[name]], scorer, X, y),
+                    *(*splits[item[split]], params, weighs),
                 )
                 for name, split in cells
             )
@@ -175,6 +190,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
             epsilon=self.epsilon,
             max_evaluations=self.max_fits,
             seed=seed,
+            splits=True,
         )
         if not self.decision_:
             warnings.warn(
@@ -186,7 +202,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         self._keep(settings, option[self.decision_.option])
         self.scorer_ = scorer
-        self.best_estimator_ = _fitted(self.estimator, self.best_params_, X, y)
+        self.best_estimator_ = _fitted(self.estimator, self.best_params_, X, y, params)
         if hasattr(self.best_estimator_, "feature_names_in_"):
             self.feature_names_in_ = self.best_estimator_.feature_names_in_
         return self
@@ -248,7 +264,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any = None) -> float:
         """The score of the chosen estimator on these rows."""
-        return _scored(self.scorer_, self._best(), X, y)
+        return _scored(self.scorer_, self._best(), X, y, {})
 
     @property
     def classes_(self) -> Any:
@@ -276,26 +292,54 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _fitted(estimator: Any, setting: dict[str, Any], X: Any, y: Any) -> Any:
+def _takes_weights(scorer: Any) -> bool:
+    """Whether a scoring weighs rows; a warning where it does not, as scikit-learn gives."""
+    own = getattr(scorer, "_accept_sample_weight", None)
+    takes = own() if callable(own) else "sample_weight" in inspect.signature(scorer).parameters
+    if not takes:
+        warnings.warn(
+            f"scoring {scorer} does not take sample_weight: fits are weighted, and scores are not",
+            UserWarning,
+            stacklevel=3,
+        )
+    return bool(takes)
+
+
+def _fitted(estimator: Any, setting: dict[str, Any], X: Any, y: Any, params: dict[str, Any]) -> Any:
     """A fresh estimator with this setting, fitted.
 
     A grid may have estimators, too, as steps of a pipeline: each fit gets its own.
     """
     fresh: Any = clone(estimator)
     fresh.set_params(**{name: clone(value, safe=False) for name, value in setting.items()})
-    return fresh.fit(X) if y is None else fresh.fit(X, y)
+    return fresh.fit(X, **params) if y is None else fresh.fit(X, y, **params)
 
 
-def _scored(scorer: Any, fitted: Any, X: Any, y: Any) -> float:
-    return float(scorer(fitted, X) if y is None else scorer(fitted, X, y))
+def _scored(scorer: Any, fitted: Any, X: Any, y: Any, more: dict[str, Any]) -> float:
+    return float(scorer(fitted, X, **more) if y is None else scorer(fitted, X, y, **more))
 
 
 def _fit_and_score(
-    estimator: Any, setting: dict[str, Any], scorer: Any, X: Any, y: Any, train: Any, test: Any
+    estimator: Any,
+    setting: dict[str, Any],
+    scorer: Any,
+    X: Any,
+    y: Any,
+    train: Any,
+    test: Any,
+    params: dict[str, Any],
+    weighs: bool,
 ) -> float:
     """The score of a setting on a split."""
 
     def part(rows: Any) -> tuple[Any, Any]:
         return _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows)
 
-    return _scored(scorer, _fitted(estimator, setting, *part(train)), *part(test))
+    def of_rows(value: Any, rows: Any) -> Any:
+        each = not isinstance(value, str) and hasattr(value, "__len__")
+        return _safe_indexing(value, rows) if each and _num_samples(value) == n else value
+
+    n = _num_samples(X)
+    own = {name: of_rows(value, train) for name, value in params.items()}
+    more = {"sample_weight": of_rows(params["sample_weight"], test)} if weighs else {}
+    return _scored(scorer, _fitted(estimator, setting, *part(train), own), *part(test), more)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import State
 from surepick.algorithms.findings import NOBODY, Claims, Guarantee
 from surepick.arrays.types import IntArray
-from surepick.conditions import CONDITIONS, joined
+from surepick.conditions import CONDITIONS, duration, joined
 from surepick.problem import Problem
 from surepick.run import comparisons, quantiles
 from surepick.run.on_items import in_words as said_on_items
@@ -232,12 +232,20 @@ class Answer:
             return made
         blocks = self._record["evidence"].get("blocks", [])
         happened = (
-            ("past" in traffic, "leads"),
+            (True, "visitors"),
+            (True, "sent"),
+            ("window" not in traffic, "until-reported"),
+            ("window" in traffic, "in-window"),
+            (True, "leads"),
             (bool(self.limits), "keeps"),
             (bool(blocks) and "dealt" in blocks[0], "one-rate"),
         )
-        more = [CONDITIONS[name].of() for so, name in happened if so]
-        rests = replace(promise, conditions=joined(promise.conditions, more))
+        said = {"window": duration(traffic.get("window", 0))}
+        kinds = [CONDITIONS[name] for so, name in happened if so]
+        more = [one.of(**{field: said[field] for field in one.fields}) for one in kinds]
+        # Whoever is counted is a visitor, and not an option that is measured again.
+        own = [one for one in promise.conditions if one.stated.get("name") != "afresh"]
+        rests = replace(promise, conditions=joined(own, more))
         return replace(made, guarantee=Guarantee.of(rests))
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, State
 from surepick.algorithms.findings import Guarantee
 from surepick.arrays.types import IntArray
-from surepick.conditions import written
+from surepick.conditions import stated, written
 from surepick.problem import Problem
 from surepick.promise import Condition
 from surepick.run.answer import Answer, Kept, compared, several
@@ -71,7 +71,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         minimise=problem.minimise,
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
-        on_items=on_items(problem, state),
+        on_items=on_items(problem, state, splits=stated("splits") in course.stated),
         limits=Kept.all_of(problem, state),
         **_won(problem, state, algorithm, before + course.log, leader),
         **_quantiles(problem, algorithm, before + course.log),

@@ -14,6 +14,7 @@ from surepick.algorithms.base import ToldPulls
 from surepick.algorithms.findings import Guarantee
 from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
+from surepick.calls.afresh import REPEATED, Repeats
 from surepick.problem import Problem
 from surepick.promise import Reason
 from surepick.run.answer import Answer
@@ -123,6 +124,8 @@ class Doubts:
     def __init__(self) -> None:
         self._triples: Triples | None = None
         self._in_time = InTime()
+        self._repeats = Repeats()
+        self.told: list[str] = []  #: by who measures: what else it noticed, in a few words each
         self._drift: tuple[int, Finding | None] = (0, None)  # as of so many batches
 
     def keep(self, batch: Batch, rewards: FloatArray, strata: Any) -> None:
@@ -133,6 +136,12 @@ class Doubts:
         cells = strata if batch.items is None else batch.items
         cells = None if cells is None else np.asarray(cells)
         self._in_time.add(batch.n_arms, batch.arms, rewards, cells)
+        if batch.items is None:  # a cell of a table is the same whenever it is measured
+            self._repeats.add(batch.arms, rewards)
+
+    def not_afresh(self) -> list[str]:
+        """What gives away that one draw was counted often, in a few words each."""
+        return [*([REPEATED] if self._repeats.options() else []), *self.told]
 
     def drift(self, problem: Problem, batches: int, levels_cancel: bool) -> Finding | None:
         """Whether an option changed on its own, after so many batches."""
@@ -189,7 +198,10 @@ class Doubts:
 
         triples = saved.get("doubts")
         self._triples = None if triples is None else Triples.load(triples)
-        self._in_time.load(saved.get("in_time"))
+        in_time = saved.get("in_time")
+        self._in_time.load(in_time)
+        if in_time is not None:
+            self._repeats.add(in_time["arms"], in_time["rewards"])
 
 
 def scales_of(problem: Problem, told: list[ToldPulls]) -> UnequalScales:

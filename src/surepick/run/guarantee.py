@@ -13,7 +13,7 @@ from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.conditions import CONDITIONS
 from surepick.problem import Problem
-from surepick.promise import Condition, Promise, Reason, Stopped, Words
+from surepick.promise import FOR_CERTAIN, Condition, Promise, Reason, Stopped, Words
 from surepick.run.assumed import ASSUMED
 from surepick.run.limits import stopped_by
 
@@ -32,6 +32,7 @@ LOOKED = Reason(
     "larger than requested",
 )
 REASONS = (NOT_SYMMETRIC, LOOKED)
+ALONE = CONDITIONS["alone"].of()
 
 
 def trusting(misfit: float) -> Condition:
@@ -84,6 +85,7 @@ def promise_of(
     noise = algorithm.asked.meaning or (kind.provided_on_items if on_items else kind.provided)
     model = [one for one in (None if on_items else stands_on(problem), noise) if one is not None]
     model += algorithm.asked.rests_on(problem)
+    model += [] if algorithm.each_once else [CONDITIONS["afresh"].of()]
     # A cell of a table is the same whenever it is measured, as its own condition says.
     ahead = not algorithm.each_once and any("after" in batch for batch in batches)
     happened = (
@@ -116,8 +118,11 @@ def promise_of(
             if not by_hand or not sound or left == len(problem.distinct):
                 return early
             what = algorithm.asked.among(left, several)
-            return replace(early, what=what, theorem="", conditions=(*model, *rests))
-    promise = replace(promise, conditions=(*(model if promise.shown else ()), *rests))
+            return replace(early, what=what, theorem="", conditions=(ALONE, *model, *rests))
+    if promise.shown:
+        certain = promise.what is not None and promise.what.chance == FOR_CERTAIN
+        rests = [*(() if certain else (ALONE,)), *model, *rests]
+    promise = replace(promise, conditions=tuple(rests))
     if promise.kind == "fdr" and by_hand and not state.finished:
         return promise.withdrawn(LOOKED)
     return promise.withdrawn(NOT_SYMMETRIC) if promise.proven and clicks else promise

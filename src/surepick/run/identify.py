@@ -12,6 +12,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker, refuse_retired
 from surepick.arrays import limits
 from surepick.arrays.types import IntArray
+from surepick.calls.afresh import SET_BACK
 from surepick.calls.many import Calls
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -233,6 +234,8 @@ def identify(
             run.tell(batch, rewards)
             if on_batch is not None:
                 on_batch(run)
+    if calls.generators.set_back and run.algorithm.measured_on() is None:
+        run.doubts.told.append(SET_BACK)
     if calls.again:
         run.rest_on("lost", pulls=calls.again)
     return run.without(run.answer, lacking)

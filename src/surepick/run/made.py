@@ -1,8 +1,7 @@
 """By what a certificate was made, and whether a replay must come out the same here.
 
 What is asked for does not depend on the processor (:mod:`surepick.arrays.grid`), so a replay can be
-demanded of every certificate made by the present rule, wherever that was. Certificates of releases
-before 0.3.0 have no number of a rule: theirs could depend on the processor.
+demanded of every certificate made by the present rule, wherever that was.
 """
 
 from __future__ import annotations

@@ -16,23 +16,24 @@ from surepick.problem import Problem
 from surepick.text import plural
 
 
-def on_items(problem: Problem, state: State) -> dict[str, Any] | None:
-    """As plain values; None where there is nothing to say."""
+def on_items(problem: Problem, state: State, splits: bool = False) -> dict[str, Any] | None:
+    """As plain values; None where there is nothing to say, and nothing of new items for splits."""
     found = state.on_items()
     if found is None:
         return None
     labels = problem.labels
+    rival = None if splits else found.rival
     return {
         "items": found.items,
         "met": found.met,
         "tied": [labels[i] for i in found.tied],
         "tie": _tie(state, found.tied),
         "ahead": labels[found.ahead],
-        "rival": None if found.rival is None else labels[found.rival],
-        "lead_on_new": None if found.rival is None else [found.low, found.high],
+        "rival": None if rival is None else labels[rival],
+        "lead_on_new": None if rival is None else [found.low, found.high],
         "sure": found.sure,
         "sampled": found.sampled,
-    }
+    } | ({"noun": "split"} if splits else {})
 
 
 def _tie(state: State, tied: list[int]) -> str:
@@ -59,7 +60,7 @@ b may be the better one.'
         return ""
     items, met = said["items"], said["met"]
     needed = "" if met == items else f", of which {met} {'was' if met == 1 else 'were'} needed"
-    about = f"Shown on these {plural(items, 'item')}{needed}."
+    about = f"Shown on these {plural(items, said.get('noun', 'item'))}{needed}."
     tied = said["tied"]
     if tied:
         about = f"{_and(tied)} {said.get('tie', 'tie: they have the same total')}. {about}"

@@ -6,10 +6,10 @@ chooses among many honest-looking records. Here the algorithm itself is run agai
 certificate says was measured: each proposal is worked out from what came before it, and compared.
 What is then left to invent is rewards.
 
-Pulls are the same on every processor (:mod:`surepick.run.made` says since when, and where not). In
-earlier releases rounding now and then decided which of two arms that serve equally well had a pull
-more, so that a proposal may differ a little from the one recorded; the run then goes on with what
-is recorded, so that each proposal is compared on its own. Three outcomes are told apart: the same
+Pulls are the same on every processor, but for very many arms (:mod:`surepick.run.made` says when).
+There rounding now and then decides which of two arms that serve equally well has a pull more, so
+that a proposal may differ a little from the one recorded; the run then goes on with what is
+recorded, so that each proposal is compared on its own. Three outcomes are told apart: the same
 pulls throughout (``EXACT``), the same but for single pulls that rounding may have moved
 (``ROUNDED``), and other pulls (:class:`Different`), which no rounding explains where designs have
 one solution.
@@ -107,7 +107,7 @@ def _replayed(
     run.state.as_recorded(body["evidence"])
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
-        raise NotPossible("it was made by another release, which asked for pulls by another rule")
+        raise NotPossible("it was made on another device, which reads blocks in another way")
     if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
@@ -282,10 +282,9 @@ def _withdrawn(changes: list[dict[str, Any]], number: int, n_arms: int) -> np.nd
 
 
 def _form(evidence: dict[str, Any]) -> list[Any]:
-    """Which form of a rule decides, where releases differ; that of the rule inside last."""
-    own = [evidence.get(part) for part in ("ways", "levels", "nearness", "guide", "pace")]
+    """How blocks are read, which differs between devices; that of the rule inside last."""
     inner = evidence.get("inner")
-    return own + (_form(inner) if isinstance(inner, dict) else [])
+    return [evidence.get("ways"), *(_form(inner) if isinstance(inner, dict) else [])]
 
 
 def _algorithm(body: dict[str, Any]) -> Algorithm:

@@ -21,11 +21,13 @@ def tell_report(
         raise RunStateError("the run has stopped; its answer is in run.answer")
     if deal is not None and not run.batches:
         run.state.deal_by(deal)
-    compared = None if run.waits is None else traffic_of(run).compared()
+    before, compared = run.state.finished, None
+    if run.waits is not None:
+        compared = traffic_of(run).compared()
     numbers = None
     if run.state.further:  # others are reported, and nothing is bet on them
         assert told.numbers is not None
         numbers = {one.name: told.numbers[one.name] for one in run.state.further}
     run.tell_totals(run.put(told.pulls), told.sums, told.spreads, numbers)
     if run.waits is not None and compared is not None:
-        run.waits.take(run, compared, elapsed)
+        run.waits.take(run, compared, elapsed, before)

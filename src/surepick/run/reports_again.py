@@ -30,7 +30,7 @@ class ReportsAgain:
         self._sharing = Sharing(traffic["at_least"], traffic["control"], traffic["control_share"])
         self._left = list(enumerate(traffic["periods"]))
         self._after = [period.get("after") for period in traffic["periods"]]
-        self.waits = Waiting(traffic["waits"]["least"]) if "waits" in traffic else None
+        self.waits = Waiting(traffic["waits"]["least"])
         self._corrections = body.get("corrections", [])
         self._fixed: set[int] = set()  # periods that got their shares before a correction
         self._last: tuple[int, Any] | None = None  # reports so far, and shares, of a period

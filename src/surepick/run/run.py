@@ -133,8 +133,9 @@ class Run:
     def stopped(self) -> bool:
         """Whether there is an answer."""
         decided = self.state.finished and not self._options.waiting and not self.goes_on
-        waits = self.waits is not None and self.waits.begun and not self.waits.over
-        return (decided and not waits) or self.ended or self._spent_out
+        if decided and self.waits is not None:
+            decided = self.waits.done(self)
+        return decided or self.ended or self._spent_out
 
     def end(self) -> None:
         """Stop now, because somebody says so; what was not told yet is not counted."""
@@ -665,11 +666,12 @@ class Run:
             ),
         )
         broken = self.doubts.broken(self.problem, self.told())
-        if self.waits is not None and self.state.finished and not self.waits.well:
+        if self.waits is not None and self.state.finished and not self.waits.well(self):
             broken.append(NOT_AGAIN)
         if answer.guarantee and ASSUMED.of(self.problem.noise_kind).steady:
             cancel = self.algorithm.levels_cancel(self.problem)
             broken += [DRIFTED] if self.doubts.drift(self.problem, self.batches, cancel) else []
+        broken += self.doubts.not_afresh()
         return without_guarantee(answer, " and ".join(broken))
 
     def without(self, answer: Answer, cells: Sequence[Unmeasured]) -> Answer:

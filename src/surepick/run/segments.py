@@ -10,6 +10,7 @@ from surepick.promise import NOBODY, PROVEN, of_many
 from surepick.run.verify import verify
 
 if TYPE_CHECKING:
+    from surepick.verifier.record import OfSegments
     from surepick.verifier.verify import Verification
 
 
@@ -42,7 +43,7 @@ class SegmentsVerified:
 
 
 def verify_segments(
-    certificate: dict[str, Any] | str | Path, *, replay: bool | None = None
+    certificate: dict[str, Any] | str | Path | OfSegments, *, replay: bool | None = None
 ) -> SegmentsVerified:
     """Check a certificate of several segments.
 
@@ -61,9 +62,10 @@ def verify_segments(
     CertificateError
         When a part does not hold, or is not one of this test.
     """
-    from surepick.verifier.segments import parts_of  # few verbs need it
-    from surepick.verifier.verify import read_file
+    from surepick.verifier.record import read_of_segments  # few verbs need it
+    from surepick.verifier.segments import check_together
 
-    body, delta, parts = parts_of(read_file(certificate))
-    found = {name: verify(part, replay=replay) for name, part in parts.items()}
-    return SegmentsVerified(body["of"], delta, found)
+    whole = read_of_segments(certificate)
+    check_together(whole)
+    found = {name: verify(part, replay=replay) for name, part in whole.parts.items()}
+    return SegmentsVerified(whole.of, whole.delta, found)

@@ -45,7 +45,7 @@ class Sharing:
         """
         traffic = traffic_of(run)
         shown = None
-        if run.waits is not None and run.waits.begun and run.state.finished:
+        if run.waits is not None and run.waits.compared and run.state.finished:
             shown = run.waits.shares(run)
         least = np.where(traffic.compared() if shown is None else shown > 0.0, self.at_least, -1.0)
         if self.control is not None:

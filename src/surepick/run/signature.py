@@ -19,11 +19,10 @@ from surepick.verifier.envelope import (
     PAYLOAD_TYPE,
     PREDICATE_TYPE,
     STATEMENT_TYPE,
-    is_envelope,
+    Envelope,
     signed_bytes,
-    statement_of,
 )
-from surepick.verifier.verify import read_certificate, read_file
+from surepick.verifier.record import Certificate, OfSegments, read
 
 _DIGITS = 64
 
@@ -33,29 +32,41 @@ def signed_text(kind: str, digest: str) -> bytes:
     return f"surepick {kind} {digest}".encode()
 
 
-def check_signature(certificate: dict[str, Any] | str | Path, key: str) -> str:
+def check_signature(
+    certificate: dict[str, Any] | str | Path | Certificate | OfSegments, key: str
+) -> str:
     """Whether a certificate is signed with a key; the key.
+
+    The signature is of its digest, or of all of the envelope that it came in. Where there is one
+    for each segment of a test, and no envelope around all, every one must be signed.
 
     Parameters
     ----------
     certificate
-        A certificate that the verifier has found to hold: its digest is then that of its content.
+        A certificate, whose digest is found to be that of its content.
     key
         A public key, or the path of a file with one.
     """
-    wanted, found = read_key(key), read_file(certificate)
-    if is_envelope(found):
-        return _check_envelope(found, wanted)
-    body = read_certificate(found)
-    signature = body.get("signature")
+    wanted, found = read_key(key), read(certificate)
+    if found.envelope is not None:
+        _check_envelope(found.envelope, wanted)
+    elif isinstance(found, OfSegments):
+        for part in found.parts.values():
+            _check_digest(part, wanted)
+    else:
+        _check_digest(found, wanted)
+    return wanted
+
+
+def _check_digest(certificate: Certificate, wanted: str) -> None:
+    signature = certificate.signature
     if not isinstance(signature, dict):
         raise CertificateError("certificate refused: it is not signed")
     if signature.get("key") != wanted:
         raise CertificateError(
             f"certificate refused: it is signed with another key, {signature.get('key')!r:.80}"
         )
-    check_signed(signed_text("certificate", str(body.get("digest"))), signature, "certificate")
-    return wanted
+    check_signed(signed_text("certificate", certificate.digest), signature, "certificate")
 
 
 def envelope_of(
@@ -81,9 +92,10 @@ def envelope_of(
         "predicateType": PREDICATE_TYPE,
         "predicate": bare,
     }
-    payload = base64.b64encode(json.dumps(statement, allow_nan=False).encode()).decode()
+    content = json.dumps(statement, allow_nan=False).encode()
+    payload = base64.b64encode(content).decode()
     envelope: dict[str, Any] = {"payload": payload, "payloadType": PAYLOAD_TYPE}
-    value = base64.b64encode(sign(signed_bytes(envelope))).decode()
+    value = base64.b64encode(sign(signed_bytes(PAYLOAD_TYPE, content))).decode()
     return envelope | {"signatures": [{"keyid": key, "sig": value}]}
 
 
@@ -99,22 +111,19 @@ def canonical_digest(certificate: dict[str, Any]) -> str:
     return hashlib.sha256(rfc8785.dumps(certificate)).hexdigest()
 
 
-def _check_envelope(envelope: dict[str, Any], wanted: str) -> str:
-    statement = statement_of(envelope)
-    signatures = envelope["signatures"]
-    signatures = signatures if isinstance(signatures, list) else []
+def _check_envelope(envelope: Envelope, wanted: str) -> None:
+    signatures = envelope.signatures if isinstance(envelope.signatures, list) else []
     named = [one for one in signatures if isinstance(one, dict) and one.get("keyid") == wanted]
     if not named:
         raise CertificateError("envelope refused: it is not signed with this key")
     try:
         value = base64.b64decode(named[0]["sig"], validate=True).hex()
-        about = statement["subject"][0]["digest"]["sha256"]
+        about = envelope.about[0]["digest"]["sha256"]
     except (KeyError, IndexError, TypeError, ValueError):
         raise CertificateError("envelope refused: it is malformed") from None
-    check_signed(signed_bytes(envelope), {"key": wanted, "value": value}, "envelope")
-    if about != canonical_digest(statement["predicate"]):
+    check_signed(envelope.signed, {"key": wanted, "value": value}, "envelope")
+    if len(envelope.about) != 1 or about != canonical_digest(envelope.content):
         raise CertificateError("envelope refused: its statement is about another certificate")
-    return wanted
 
 
 def check_signed(text: bytes, signature: dict[str, Any], what: str) -> None:

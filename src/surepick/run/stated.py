@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import Best
-from surepick.conditions import CONDITIONS, read_stated
+from surepick.conditions import CONDITIONS, duration, read_stated
 from surepick.errors import SurepickError
 from surepick.problem.contents import read_misfit
-from surepick.problem.noise import KnownNoise, read_kind
+from surepick.problem.noise import KnownNoise, NoiseKind, read_kind
 from surepick.promise import Condition, Promise, Promised, Reason, Stopped, as_said, in_a_circle
 from surepick.run.guarantee import REASONS, trusting
 from surepick.run.limits import stopped_by
@@ -44,7 +44,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
     known, delta = _known(body, said), float(body["delta"])
     needs = (said.needs,) if said.needs else ()
     stopped = Stopped(stopped_by(said.stopped, said.limit), said.left) if said.stopped else None
-    what = known.promised.get(said.now or said.what)
+    what = known.promised.get(said.what)
     if what is None and said.what:
         what = as_said(body["claim"]["guarantee"], f"{said.what}{said.sure}")
     return Promise(
@@ -64,13 +64,12 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
 
 def _known(body: dict[str, Any], said: Stated) -> _Known:
     """What kind of noise, algorithm, question and run may say."""
-    held, arms = body["problem"], body["problem"]["arms"]
-    try:
-        kind = read_kind(held["noise"], arms["shape"][0] if isinstance(arms, dict) else len(arms))
-    except SurepickError:  # of another package, which is not installed here
-        kind = KnownNoise(1.0)
+    held, kind = body["problem"], _noise(body)
+    kind = KnownNoise(1.0) if kind is None else kind
     conditions = [trusting(read_misfit(held)), kind.provided, kind.provided_on_items]
     conditions += [one.of() for one in CONDITIONS.values() if not one.fields]
+    window = body.get("traffic", {}).get("window")
+    conditions += [] if window is None else [CONDITIONS["in-window"].of(window=duration(window))]
     conditions += read_stated(body.get("conditions", ()))
     algorithm, reasons = _algorithm(body), list(REASONS)
     asked, on_items = Best() if algorithm is None else algorithm.asked, False
@@ -93,6 +92,21 @@ def _known(body: dict[str, Any], said: Stated) -> _Known:
         {str(one): one for one in conditions if one is not None},
         {str(one): one for one in reasons},
     )
+
+
+def rewards_stated(body: dict[str, Any]) -> str:
+    """What a certificate says that measurements give, in plain words."""
+    kind = _noise(body)
+    return f"{body['problem']['noise']!s:.80}" if kind is None else kind.words
+
+
+def _noise(body: dict[str, Any]) -> NoiseKind | None:
+    """The kind of noise; None: it is of another package, which is not installed here."""
+    held, arms = body["problem"], body["problem"]["arms"]
+    try:
+        return read_kind(held["noise"], arms["shape"][0] if isinstance(arms, dict) else len(arms))
+    except SurepickError:
+        return None
 
 
 def _algorithm(body: dict[str, Any]) -> Algorithm | None:

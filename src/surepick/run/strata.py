@@ -11,6 +11,7 @@ from surepick.algorithms.base import State, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.run.batch import Batch
+from surepick.text import as_line
 
 #: names, as objects
 TextArray = NDArray[np.object_]
@@ -48,13 +49,7 @@ def stratum_name(name: Any, what: str) -> str:
     """The name of a stratum, a text or a whole number, or an error."""
     if isinstance(name, bool | np.bool_) or not isinstance(name, str | int | np.integer):
         raise InvalidTypeError(f"{what} must be a text or a whole number; got {name!r:.80}")
-    text = str(name)
-    if not (text.isprintable() and text.strip() == text and 0 < len(text) <= _LONGEST):
-        raise InvalidInputError(
-            f"{what} must be 1 to {_LONGEST} printable characters, and not begin or end with a "
-            f"space; got {text!r:.80}"
-        )
-    return text
+    return as_line(str(name), what, _LONGEST)
 
 
 def split_strata(

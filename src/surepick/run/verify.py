@@ -10,16 +10,20 @@ from surepick import plugins
 from surepick.arrays import limits
 from surepick.errors import CertificateError
 from surepick.run.made import comes_out_alike
-from surepick.run.stated import promise_stated
+from surepick.run.stated import promise_stated, rewards_stated
 
 if TYPE_CHECKING:
+    from surepick.verifier.record import Certificate
     from surepick.verifier.verify import Verification
 
 _PATIENCE = 3.0  # seconds that a replay may take that nobody asked for
 
 
 def verify(
-    certificate: dict[str, Any] | str | Path, problem: Any = None, *, replay: bool | None = None
+    certificate: dict[str, Any] | str | Path | Certificate,
+    problem: Any = None,
+    *,
+    replay: bool | None = None,
 ) -> Verification:
     """Check a certificate.
 
@@ -62,15 +66,17 @@ def verify(
     >>> checked.candidate, checked.replayed, checked.replay
     (1, True, 'every batch is what the algorithm asks for')
     """
-    from surepick.verifier.verify import names_unknown, read_certificate  # few verbs need it
+    from surepick.verifier.record import read_one  # few verbs need it
+    from surepick.verifier.verify import names_unknown
     from surepick.verifier.verify import verify as verify_alone
 
-    body = read_certificate(certificate)
+    record = read_one(certificate)
+    body = record.body
     if names_unknown(body):  # of other packages, which have verifiers of their own
         plugins.load()
-    found = verify_alone(body, problem)
+    found = verify_alone(record, problem)
     plain = promise_stated(body, found.stated).plain()
-    found = dataclasses.replace(found, plain=plain)
+    found = dataclasses.replace(found, plain=plain, rewards=rewards_stated(body))
     if replay is False:
         return found
     from surepick.run import replay as again

@@ -10,8 +10,12 @@ over as well, without a guarantee.
 on reports that come later. So an answer that is wrong, with its guarantee, is a decision that was:
 that has probability delta at most, and waiting can only take from it.
 
-Whoever was in when the second half of the study began keeps a share meanwhile: leads are shown
-again by them, and what moved can be seen.
+Who is a rival: whoever was in when the second half of the reports that decided began, and whoever
+came since, or came back, until it was decided; of these, all that are still there. If nobody but
+the answer is left of them, as all were retired, it is everybody else who is there. Each has to be
+seen again: a report of a period in which a rival had no visitors says nothing of it. Rivals keep a
+share meanwhile: leads are shown again by them, and what moved can be seen. Where nobody else is
+there at all, and no limit is to be kept, nothing is to be shown, and nothing is waited for.
 
 Where limits have to be kept, whoever is named must keep each of them in these reports, too, by the
 same measure (up to its tolerance, if it has one). A rival was ruled out in one of several ways:
@@ -97,10 +101,19 @@ class Waiting:
         """Whether reports have decided."""
         return self.decided is not None
 
-    @property
-    def well(self) -> bool:
-        """Whether there is nothing to wait for any more, and nothing to be said against it."""
-        return not self.begun or (self.over and self.confirmed)
+    def done(self, run: Any) -> bool:
+        """Whether nothing is waited for any more, now that the question is answered."""
+        return self.over or self._nothing_due(run)
+
+    def well(self, run: Any) -> bool:
+        """Whether there is nothing to be said against an answer that has come."""
+        return (self.over and self.confirmed) or self._nothing_due(run)
+
+    def _nothing_due(self, run: Any) -> bool:
+        """Whether no report was needed, or nobody is left to be compared with."""
+        if not self.compared:
+            return True
+        return len(_there(run)) == 1 and not ways_of(run, self.rivals(run))
 
     @property
     def since(self) -> int:
@@ -112,24 +125,33 @@ class Waiting:
         """Reports after the decision at which it is over in any case."""
         return max(self.decided or 0, MOST)
 
-    def rivals(self) -> list[int]:
-        """Who was in when the second half of the reports that decided began."""
-        assert self.decided is not None
-        return self.compared[self.decided // 2]
+    def rivals(self, run: Any) -> list[int]:
+        """Who has to be seen again, as said above; the answer itself may be among them."""
+        there = _there(run)
+        if getattr(run.algorithm.asked, "claims", "all") != "all":
+            return sorted(there)  # what is claimed on average may be taken back, until the end
+        reports = len(self.compared) if self.decided is None else self.decided
+        lately = there & {i for compared in self.compared[reports // 2 :] for i in compared}
+        return sorted(there if lately <= set(_named(run)) else lately)
 
     def reopen(self) -> None:
         """Nothing is decided, or not any more: options have come."""
         self.decided, self.confirmed, self.over = None, False, False
 
-    def take(self, run: Any, compared: BoolArray, elapsed: float | None) -> None:
-        """A report was told; so long after the first shares, where that is known."""
+    def take(
+        self, run: Any, compared: BoolArray, elapsed: float | None, before: bool = False
+    ) -> None:
+        """A report was told; so long after the first shares, where that is known.
+
+        ``before`` is whether it was decided before this report, as options had come or gone.
+        """
         self.compared.append(np.flatnonzero(compared).tolist())
         self.elapsed = self.elapsed if elapsed is None else max(elapsed, self.elapsed)
         if not run.state.finished:
             self.reopen()
             return
         if self.decided is None:
-            self.decided = len(self.compared)
+            self.decided = len(self.compared) - before
         shown = self.shown(run)
         since = self.since > 0
         self.confirmed = since and bool((shown >= ERRORS).all())
@@ -138,7 +160,7 @@ class Waiting:
 
     def due(self, run: Any) -> list[Lead]:
         """What has to show again; of several ways, the one that decided."""
-        ways = ways_of(run, self.rivals())
+        ways = ways_of(run, self.rivals(run))
         if all(len(some) == 1 for some in ways):
             return [one for (one,) in ways]
         before = run.told()[: self.decided]
@@ -162,7 +184,7 @@ class Waiting:
         n_arms, due = run.problem.n_arms, self.due(run)
         leads = _arrays(due)
         involved = np.zeros(n_arms + 1, dtype=bool)  # the last is the number 0
-        involved[self.rivals()], involved[leads.first], involved[leads.second] = True, True, True
+        involved[self.rivals(run)], involved[leads.first], involved[leads.second] = True, True, True
         involved[run.state.leader()] = True
         involved = involved[:-1]
         if run.state.retired is not None:
@@ -184,6 +206,18 @@ class Waiting:
         np.add.at(squares, leads.first, need**2)
         weights = np.maximum(weights, np.sqrt(squares))[:-1]
         return (1.0 - _FLOOR) * weights / weights.sum() + _FLOOR * involved / involved.sum()
+
+
+def _there(run: Any) -> set[int]:
+    """All options that were not retired."""
+    return set(range(run.problem.n_arms)) - set(run.retired)
+
+
+def _named(run: Any) -> list[int]:
+    """Who is named; nobody where all are ruled out, as none keeps the limits."""
+    if getattr(run.algorithm.asked, "limits", ()) and not run.state.left():
+        return []
+    return run.state.named()
 
 
 def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:

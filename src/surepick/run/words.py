@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from surepick.verifier.verify import Verification
 
 
+#: on what every certificate rests, whoever made it
+UNSEEN = (
+    "It rests on what no certificate can show: that its measurements ({rewards}) are those that "
+    "were made, none left out, added or changed, and that its settings and seeds were fixed before "
+    "them."
+)
+
+
 def verdict(result: Verification) -> list[str]:
     """What the check of a certificate came to, line by line."""
     if result.guarantee in ("pac", "eps-pac"):
@@ -25,6 +33,8 @@ def verdict(result: Verification) -> list[str]:
         found = "The record is in order, but it does not prove the answer."
     done = f"{plural(result.checked, 'comparison')} worked out again"
     lines = [found, result.plain, f"{done} by an independent program. Replay: {result.replay}."]
+    if result.guarantee in (*PROVEN, NOBODY):
+        lines.append(UNSEEN.format(rewards=result.rewards))
     if result.unknown:
         lines.insert(1, f"Unknown to this version, and not checked: {', '.join(result.unknown)}.")
     why = result.replay.removeprefix("not done").removeprefix(": ")

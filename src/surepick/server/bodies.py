@@ -22,6 +22,7 @@ from surepick.errors import InvalidInputError
 from surepick.server import replies
 from surepick.server.acts import large_paths
 from surepick.server.limits import too_deep
+from surepick.text import unfit_in_json
 
 _SECONDS = 60.0
 _STRANGERS_SECONDS = 10.0
@@ -153,6 +154,9 @@ async def whole_body(
     if deep:
         text = f"the JSON is nested more than {depth} deep"
         raise Refused("depth", replies.refusal(422, "InvalidInputError", text))
+    wrong = await asyncio.to_thread(unfit_in_json, body, "body")
+    if wrong:
+        raise Refused("text", replies.refusal(422, "InvalidInputError", wrong))
     return _again({"type": "http.request", "body": body, "more_body": False}, receive)
 
 

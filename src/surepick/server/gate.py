@@ -18,7 +18,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import parse_qsl, unquote_to_bytes, urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +30,7 @@ from surepick.server.limits import Rate, neighbourhood
 from surepick.server.settings import Settings
 from surepick.server.threads import Threads
 from surepick.server.tokens import Token, Tokens, csrf_of
+from surepick.text import as_output, unfit
 
 _log = logging.getLogger(__name__)
 
@@ -121,6 +122,7 @@ class Gate:
         headers = _headers(scope)
         method = scope["method"]
         scope["path"] = path = _path(scope)
+        _check_texts(scope)
         if path == "/health":
             self._count(self._page, _address(scope))
             return receive
@@ -306,6 +308,15 @@ def _check_head(scope: Scope) -> None:
     if len(scope["headers"]) > _MOST_HEADERS:
         text = f"the request has more than {_MOST_HEADERS} headers"
         raise Refused("head", replies.refusal(431, "InvalidInputError", text))
+
+
+def _check_texts(scope: Scope) -> None:
+    """Refuse an address that names what no database can keep, and no screen can show."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    for where, text in (("path", scope["path"].replace(SLASH, "/")), *parse_qsl(query)):
+        if why := unfit(text):
+            what = f"{as_output(where, 80)} must not have {why}; got {text!r:.80}"
+            raise Refused("text", replies.refusal(422, "InvalidInputError", what))
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:

@@ -21,7 +21,7 @@ from surepick.study import Study, Told, load_study
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.rehearsal import rehearse
 from surepick.study.named import Said
-from surepick.study.pulls import Pull, Reward, as_name, as_pull, as_reason
+from surepick.study.pulls import Pull, Reward, as_failure, as_name, as_pull
 from surepick.study.traffic.desk import TrafficDesk
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ class Opened:
         self._changes += 1
         if worker is not None:
             as_name(worker, "worker")
-        pull, reason = as_pull(pull), as_reason(reason)
+        pull, reason = as_pull(pull), as_failure(reason)
         desk = self.study.desk
         told = desk.fail_for_good if final else desk.fail
         threads = self._threads.slow if final else self._threads.quick  # it may end a batch

@@ -38,8 +38,8 @@ class TrafficRows(ABC):
         """Add a period of the (locked) study; its number and its name must be new."""
 
     @abstractmethod
-    def name_period(self, study: int, number: int, name: str) -> None:
-        """Give a period without a name this one, which must be new."""
+    def name_period(self, study: int, number: int, name: str | None) -> None:
+        """Give a period that was not reported this name, which must be new; or take its name."""
 
     @abstractmethod
     def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
@@ -84,7 +84,7 @@ class TrafficInMemory(TrafficRows):
     def add_period(self, study: int, period: Period) -> None:
         self._add(self._traffic(study).periods, {period.number: period})
 
-    def name_period(self, study: int, number: int, name: str) -> None:
+    def name_period(self, study: int, number: int, name: str | None) -> None:
         kept = self._traffic(study).periods
         old = kept[number]
         kept[number] = replace(old, name=name)

@@ -255,28 +255,30 @@ class SegmentStudies:
         self, reports: Mapping[str, Any], period: str, *, check: bool = False
     ) -> dict[str, Recorded]:
         """As :meth:`record`, with a report for each segment, as its study takes it."""
-        found, asked = dict[str, Recorded](), dict[str, Any]()
+        found, asked, empty = dict[str, Recorded](), dict[str, Any](), dict[str, Any]()
         for name in reports:
             self._known(name, "report")
         for name, study in self.studies.items():
             came = name in reports and _came(reports[name], name)
             status = _not_needed(study, period, came, name in reports)
-            if status is None:
-                asked[name] = reports.get(name, {})
+            if status is None and not came and not _is_recorded(study, period):
+                empty[name] = _of_nobody(study)
+            elif status is None:
+                asked[name] = reports[name]
             else:
                 left = len(study.status()["survivors"])
                 found[name] = Recorded(period, status, 0, left, study.finished)
-        if not asked and self.finished:
+        if not (asked or empty) and self.finished:
             raise RunStateError(
                 f"all segments are decided: period {period!r} came after the end and does not count"
             )
-        if not asked:
+        if not (asked or empty):
             raise InvalidInputError(
                 "visits: nobody came of a segment that is not decided; keep the shares and report "
                 "a longer period"
             )
         for only in (True,) if check else (True, False):  # nothing is stored that is half right
-            for name, own in asked.items():
+            for name, own in (asked | empty).items():
                 with _of_segment(name):
                     found[name] = self.studies[name].record(own, period, check=only)
         return {name: found[name] for name in self.studies}
@@ -390,12 +392,26 @@ def _best(study: StudyCore) -> tuple[str, ...]:
 def _not_needed(study: StudyCore, period: str, came: bool, reported: bool) -> str | None:
     """Why a segment has no part in a report; None: it has."""
     finished, periods = study.progress().finished, study.periods()
-    if any(one["period"] == period and one["recorded"] for one in periods):
+    if _is_recorded(study, period):
         return None if reported else DUPLICATE
     if finished:
         return DECIDED
-    running = [one for one in periods if not one["recorded"]]
-    return NOBODY_CAME if not came and running and running[0]["period"] is None else None
+    named = any(one["period"] == period for one in periods)
+    return NOBODY_CAME if not came and not named else None
+
+
+def _is_recorded(study: StudyCore, period: str) -> bool:
+    return any(one["period"] == period and one["recorded"] for one in study.periods())
+
+
+def _of_nobody(study: StudyCore) -> dict[str, Any]:
+    """The report of a period in which nobody came."""
+    columns = columns_of(study.problem)
+    cells: Any = (0,) * (len(columns) - columns.index("visits"))
+    if "bucket" in columns:
+        cells = {0: cells}
+    running = next(one for one in study.periods() if not one["recorded"])
+    return {label: cells for label, share in running["shares"].items() if share}
 
 
 DECIDED, NOBODY_CAME, DUPLICATE = "decided", "nobody", "duplicate"

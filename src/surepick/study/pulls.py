@@ -22,6 +22,7 @@ from surepick.problem.numbers import REWARD
 from surepick.problem.tables.cells import as_number
 from surepick.storage.records import ANONYMOUS
 from surepick.study.named import Said
+from surepick.text import as_line, as_output
 
 
 @dataclass(frozen=True)
@@ -270,21 +271,15 @@ def said_by(by: str | None, token: str | None) -> str | None:
     return by if token is None else f"{by or 'somebody'} (token {token})"
 
 
-def as_reason(reason: Any) -> str:
-    """A text that every database can keep, or an error."""
+def as_failure(reason: Any) -> str:
+    """Why a measurement failed, as programs say it, or an error."""
     if not isinstance(reason, str):
         raise InvalidTypeError(f"reason must be a text; got {reason!r:.80}")
-    return reason.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+    return as_output(reason)
 
 
 def as_name(name: Any, what: str) -> str:
     """A name that every database can keep, or an error."""
-    if not isinstance(name, str):
-        raise InvalidTypeError(f"{what} must be a text; got {name!r:.80}")
-    fine = name.isprintable() and name.strip() == name and 0 < len(name) <= 200
-    if not fine or name.startswith(ANONYMOUS):
-        raise InvalidInputError(
-            f"{what} must be 1 to 200 printable characters, not begin with {ANONYMOUS!r}, and "
-            f"not begin or end with a space; got {name!r:.250}"
-        )
+    if as_line(name, what).startswith(ANONYMOUS):
+        raise InvalidInputError(f"{what} must not begin with {ANONYMOUS!r}; got {name!r:.250}")
     return name

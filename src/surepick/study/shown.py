@@ -33,6 +33,7 @@ PICTURES = {
 }
 _TEXTS = (".txt", ".md", ".csv", ".json", ".html", ".py", "")
 _LARGEST = 4 * 2**20  # bytes of all files of a study: they are read whenever it is opened
+_MOST = 2000  # files
 _ITEM = "{item}"
 _DATA = re.compile(r"data:(image/[a-z]+);base64,(.*)", re.DOTALL)
 
@@ -51,6 +52,10 @@ def _files(given: Any) -> dict[str, str]:
             raise InvalidTypeError(f"files: {name!r:.80} and its content must be texts")
         if content.startswith("data:"):
             picture(content, name)
+    if len(given) > _MOST:
+        raise InvalidInputError(
+            f"files: at most {_MOST:,} are kept with a study; got {len(given):,}"
+        )
     size = sum(len(content) for content in given.values())
     if size > _LARGEST:
         raise InvalidInputError(
@@ -139,9 +144,12 @@ def _named(files: dict[str, str], made: Prepared) -> Prepared:
     """Refuse files that no cell names: a folder was meant for something else."""
     _of_pairs(FILES, made)
     cells = {str(cell) for column in (made.meta.get("columns") or {}).values() for cell in column}
-    patterns = [re.escape(cell).replace(re.escape(_ITEM), r"\d+") for cell in cells]
-    whole = re.compile("|".join(patterns) or "$.")
-    used = {name: content for name, content in files.items() if whole.fullmatch(name)}
+    with_items = [cell for cell in cells if _ITEM in cell]
+    used = {
+        name: content
+        for name, content in files.items()
+        if name in cells or any(_names_for_some_item(cell, name) for cell in with_items)
+    }
     if not used:
         example = next(iter(files))
         raise InvalidInputError(
@@ -149,6 +157,27 @@ def _named(files: dict[str, str], made: Prepared) -> Prepared:
             f"as {example!r} ({_ITEM} stands for the number of an item)"
         )
     return replace(made, meta=made.meta | {FILES: used})
+
+
+def _names_for_some_item(cell: str, name: str) -> bool:
+    """Whether a cell is the name of a file once ``{item}`` is the number of some item.
+
+    Takes time in proportion to the name, however often the cell has ``{item}``.
+
+    Examples
+    --------
+    >>> _names_for_some_item("{item}/{item}.png", "12/12.png")
+    True
+    >>> _names_for_some_item("{item}/{item}.png", "12/13.png")
+    False
+    """
+    places = cell.count(_ITEM)
+    digits, left = divmod(len(name) - (len(cell) - places * len(_ITEM)), places)
+    if left or digits < 1:
+        return False
+    start = cell.index(_ITEM)
+    number = name[start : start + digits]
+    return number.isdecimal() and number.isascii() and cell.replace(_ITEM, number) == name
 
 
 SHOW_SETTING = Setting(

@@ -408,7 +408,7 @@ class StudySpec:
         schema={"anyOf": [{"$ref": "TrafficBody"}, {"type": "boolean"}]},
         apply=rules.allowed,
         write=rules.TrafficRules.to_dict,
-        keep=rules.TrafficRules.kept,
+        keep=rules.TrafficRules.to_dict,
         flag=False,
     ).field()
     segments: Any = SEGMENTS.field()

@@ -52,9 +52,9 @@ from surepick.study.pulls import (
     Pull,
     Rewarded,
     Told,
+    as_failure,
     as_name,
     as_pull,
-    as_reason,
     without_labels,
 )
 from surepick.study.segments import PART
@@ -267,7 +267,7 @@ class Study(StudyCore):
         (``complete``) it then counts as the worst score, and is listed with the answer;
         :meth:`correct` can change that later. Elsewhere it is refused.
         """
-        pull, reason = as_pull(pull_id), as_reason(reason)
+        pull, reason = as_pull(pull_id), as_failure(reason)
         if worker is not None:
             as_name(worker, "worker")
         holder = worker or self._held.pop(pull, None)

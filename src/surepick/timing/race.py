@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ from surepick.algorithms import get
 from surepick.arrays.validate import probability, real, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.run import Run
+from surepick.promise import Promised
+from surepick.run import Answer, Run
+from surepick.timing.carried import CARRIED, Sequence
 from surepick.timing.clock import Function, Timed, several_calls
 from surepick.timing.result import Beside, Fastest, Row
 
 #: runs of each on average, unless more or fewer are allowed
 MOST_EACH = 500
 _ENOUGH = 20  # runs of each, before the medians say that the rest is a matter of epsilon
+_WITHIN = Promised("the fastest, or close to it", wrong="name one that is neither", kind="eps-pac")
 #: told after each round: the runs so far, and the names of those that are still in
 Progress = Callable[[int, tuple[str, ...]], None]
 Options = Mapping[str, Callable[[], Any]] | Iterable[Timed]
@@ -87,16 +91,19 @@ def fastest(
     # With a margin there are two ways to an answer, each with half of the risk.
     own, until = (0.5 * delta, alike) if margin else (delta, None)
     run = stage.raced(own, until=until, quantile=quantile)
-    answer, within = run.answer, 0.0
+    answer, within = stage.answer(run), 0.0
+    promise = replace(answer.guarantee.promise, delta=delta)
     if not answer.guarantee and margin and run.ended and len(run.active) > 1:
         leader, left = answer.label, [stage.names[arm] for arm in run.active]
         longer = {name: 1.0 + margin for name in left if name != leader}
-        close = stage.raced(0.5 * delta, among=left, baseline=leader, longer=longer).answer
+        close = stage.answer(stage.raced(0.5 * delta, among=left, baseline=leader, longer=longer))
         if close.guarantee and set(close.worse) == set(longer):
             within = margin
+            promise = replace(close.guarantee.promise, delta=delta, what=_WITHIN)
     rows = stage.rows(answer.wins, set(answer.survivors))
-    decided = bool(answer.guarantee) or within > 0
-    return Fastest(rows, answer, stage.taken(), answer.label, decided, within, delta)
+    # Each beats the next one, as measured: then nobody is the fastest, whoever is named.
+    decided = within > 0 or (bool(answer.guarantee) and not answer.circle)
+    return Fastest(rows, answer, stage.taken(), answer.label, decided, within, delta, promise)
 
 
 def not_slower(
@@ -133,7 +140,7 @@ def not_slower(
         names = ", ".join(stage.names)
         raise InvalidInputError(f"than: there is no {than!r:.80}; there are {names}")
     margin = _margin(epsilon)
-    answer = stage.raced(delta, baseline=than, longer={than: 1.0 + margin}).answer
+    answer = stage.answer(stage.raced(delta, baseline=than, longer={than: 1.0 + margin}))
     said = (answer.better, answer.worse, answer.undecided)
     if not answer.guarantee:
         said = (), (), tuple(name for name in stage.names if name != than)
@@ -169,6 +176,7 @@ class _Stage:
         for arm in self._draw.permutation(first):
             self._timed[arm].once()
         several_calls(self._timed)
+        self._sequence = Sequence()
         self._end = np.inf if max_seconds is None else time.monotonic() + max_seconds
 
     def raced(
@@ -198,11 +206,19 @@ class _Stage:
             seconds = np.array([by_name[names[arm]].once() for arm in batch.arms])
             for arm, one in zip(batch.arms.tolist(), seconds.tolist()):
                 self.times[names[arm]].append(one)
+            self._sequence.add(np.array([self.names.index(names[i]) for i in batch.arms]), seconds)
             self._left -= len(seconds)
             run.tell(batch, seconds * factors[batch.arms])
             if self._progress is not None:
                 self._progress(run.samples, tuple(names[arm] for arm in run.active))
         return run
+
+    def answer(self, run: Run) -> Answer:
+        """What a race came to; it rests on runs that do not change the next one."""
+        run.rest_on("apart")
+        if self._sequence.carries():
+            run.doubts.told.append(CARRIED)
+        return run.answer
 
     def taken(self) -> dict[str, np.ndarray]:
         """Seconds of every run, by name."""

@@ -11,9 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.questions import percentile
-from surepick.promise import out_of
+from surepick.calls.afresh import cure_of
+from surepick.promise import Promise
 from surepick.run import Answer
 from surepick.text import plural
+from surepick.timing.carried import CARRIED, CURE
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -102,6 +104,8 @@ class _Times:
         """As plain values, with the time of every run."""
         found: dict[str, Any] = {name: getattr(self, name) for name in self._said}
         rows = [row._asdict() | {"times": self.times[row.name].tolist()} for row in self.rows]
+        if self.answer.circle:
+            found["circle"] = list(self.answer.circle)
         return found | {"text": str(self), "runs": self.runs, "options": rows}
 
 
@@ -116,52 +120,53 @@ class Fastest(_Times):
     #: above 0 where another one may be faster, but by no more than this share
     within: float = 0.0
     delta: float = 0.05  #: probability that what is shown is wrong, at most
+    #: what is promised of it; by default what the answer does
+    promise: Promise | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         """What was found, in a few sentences."""
-        if self.answer.quantile is not None:
-            return self._of_a_quantile(self.answer.quantile)
-        looks = "is the fastest" if self.decided else "looks fastest, but that is not clear yet"
-        if self.within:
-            looks = f"is the fastest, or within {100 * self.within:g} % of it"
-        said = [f"{self.label} {looks} (after {plural(self.runs, 'run')} in random order)."]
-        won = {row.name: row.won for row in self.rows if row.won is not None}
-        if won:
-            nearest = min(won, key=lambda name: won[name])
-            more = ", and than every other one more often" if len(won) > 1 else ""
-            share = f"{100 * won[nearest]:.0f} % of direct comparisons"
-            said.append(f"It was quicker than {nearest} in {share}{more}.")
-        said.append(self._how_sure())
-        if self.decided and self.answer.circle:
-            around = " > ".join(self.answer.circle)
-            said.append(f"But no one is faster than all others: {around}.")
-        return " ".join(said)
+        said = [self._found(), self._compared(), self._how_sure()]
+        return " ".join(filter(None, said))
 
-    def _of_a_quantile(self, p: float) -> str:
-        own = {name: float(np.quantile(some, p)) for name, some in self.times.items() if len(some)}
-        others = [name for name in own if name != self.label]
+    def _found(self) -> str:
+        p, after = self.answer.quantile, f"(after {plural(self.runs, 'run')} in random order)"
+        if p is None:
+            looks = "is the fastest" if self.decided else "looks fastest, but that is not clear yet"
+            if self.within:
+                looks = f"is the fastest, or within {100 * self.within:g} % of it"
+            return f"{self.label} {looks} {after}."
         what = f"the shortest {percentile(p)}"
         looks = f"has {what}" if self.decided else f"looks as if it had {what}, but that is open"
-        said = [f"{self.label} {looks} (after {plural(self.runs, 'run')} in random order)"]
-        if others:
-            second = min(others, key=lambda name: own[name])
-            said[0] += f": {seconds(own[self.label])}; next is {second} with {seconds(own[second])}"
-        said[0] += "."
-        said.append(self._how_sure())
-        if self.decided:
-            said.append("This holds if the machine was as quick, and as busy, all the time.")
-        return " ".join(said)
+        own = {name: float(np.quantile(some, p)) for name, some in self.times.items() if len(some)}
+        others = [name for name in own if name != self.label]
+        said = f"{self.label} {looks} {after}"
+        if not others:
+            return f"{said}."
+        second = min(others, key=lambda name: own[name])
+        beside = f"next is {second} with {seconds(own[second])}"
+        return f"{said}: {seconds(own[self.label])}; {beside}."
+
+    def _compared(self) -> str:
+        won = {row.name: row.won for row in self.rows if row.won is not None}
+        if not won:
+            return ""
+        if self.answer.circle:
+            around = " > ".join([*self.answer.circle, self.answer.circle[0]])
+            return f"As measured, no one is faster than all others: {around}."
+        nearest = min(won, key=lambda name: won[name])
+        more = ", and than every other one more often" if len(won) > 1 else ""
+        share = f"{100 * won[nearest]:.0f} % of direct comparisons"
+        return f"It was quicker than {nearest} in {share}{more}."
 
     def _how_sure(self) -> str:
+        promise = self.promise or self.answer.guarantee.promise
         if self.decided:
-            few, many = out_of(self.delta)
-            wrong = f"at most {few:,} {'names' if few == 1 else 'name'} the wrong one"
-            return f"Of {many:,} races like this one, {wrong}."
-        guarantee = self.answer.guarantee
-        if guarantee.kind == "heuristic":
-            return f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}."
+            return promise.plain()
+        if promise.why is not None:
+            return withdrawn(promise)
         left = [row.name for row in self.rows if row.left and row.name != self.label]
-        return f"Not ruled out: {', '.join(left)}. More runs may decide it."
+        others = f"Not ruled out: {', '.join(left)}. " if left else ""
+        return f"{others}More runs may decide it."
 
 
 @dataclass(frozen=True)
@@ -188,8 +193,17 @@ class Beside(_Times):
             are = "is" if len(self.undecided) == 1 else "are"
             names = ", ".join(self.undecided)
             said.append(f"It is not clear whether {names} {are} slower than {self.than}{by}.")
-        few, many = out_of(self.answer.delta)
-        wrong = f"at most {few:,} {'makes' if few == 1 else 'make'} a wrong claim"
-        after = f"({plural(self.runs, 'run')} in random order"
-        said.append(f"{after}; of {many:,} races like this one, {wrong}.)")
+        said.append(f"({plural(self.runs, 'run')} in random order.)")
+        promise = self.answer.guarantee.promise
+        if promise.why is not None:
+            said.append(withdrawn(promise))
+        elif self.answer.guarantee:
+            said.append(promise.plain())
         return " ".join(said)
+
+
+def withdrawn(promise: Promise) -> str:
+    """That nothing is promised, why, and what to do."""
+    why = str(promise.why)
+    cure = CURE if why == CARRIED else cure_of(why)
+    return " ".join(filter(None, [promise.plain(), cure and f"{cure[:1].upper()}{cure[1:]}."]))

@@ -16,6 +16,23 @@ from typing import Any
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 
+ALONE = (
+    "for this run: choosing among several, or running again until it is so, multiplies the "
+    "probability of an error"
+)
+AFRESH = "provided that every measurement is drawn afresh, and none just repeats an earlier one"
+VISITORS = (
+    "provided that each visitor is counted once, in the period of the visit with all responses to "
+    "it, and responds independently of all others"
+)
+SENT = (
+    "provided that visitors were sent at random by the shares of their period, and that no period "
+    "ended, and nobody was left out of its report, because of results"
+)
+UNTIL_REPORTED = (
+    "where a response counts if it had come when the period of its visitor was reported"
+)
+IN_WINDOW = "where a response counts if it came within the {window} that visitors have for it"
 PAST = "provided that what was measured in the past did not depend on rewards"
 STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
@@ -78,10 +95,27 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
         "that came out far from all before, by a rule fixed at the start, and the second counts",
         {"pulls": _count},
     ),
+    "splits": ("where items are splits of one data set, and nothing is said of other data", {}),
+    "apart": ("provided that a run does not change how long the next one takes", {}),
 }
 
 #: names of all their fields
 FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
+
+
+def of_visitors(traffic: dict[str, Any]) -> list[str]:
+    """What every answer from reports of visitors rests on: who is counted, and which responses."""
+    if "window" not in traffic:
+        return [VISITORS, SENT, UNTIL_REPORTED, LEADS]
+    seconds = exact.number(traffic["window"], "the time that visitors have to respond")
+    if seconds <= 0:
+        exact.refuse("the time that visitors have to respond is none")
+    said = f"{seconds:.12g} seconds"
+    for size, unit in ((3600, "hour"), (86400, "day")):
+        if seconds % size == 0:
+            many = int(seconds // size)
+            said = f"{many:,} {unit}{'' if many == 1 else 's'}"
+    return [VISITORS, SENT, IN_WINDOW.format(window=said), LEADS]
 
 
 def stated_in(check: Check) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from dataclasses import dataclass
 from typing import Any
 
 from surepick.errors import FormatError
@@ -18,28 +19,31 @@ from surepick.verifier import exact
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:surepick:certificate:v1"
+_FIELDS = {"payload", "payloadType", "signatures"}
+_STATEMENT = {"_type", "subject", "predicateType", "predicate"}
 
 
-def is_envelope(body: Any) -> bool:
-    """Whether this is an envelope, of whatever content."""
-    return isinstance(body, dict) and {"payload", "payloadType", "signatures"} <= body.keys()
+@dataclass(frozen=True)
+class Envelope:
+    """An envelope, opened."""
+
+    signed: bytes  #: what its signatures are signatures of
+    signatures: Any  #: as they stand there; whose they are, nobody has looked
+    about: Any  #: what its statement is about, as it stands there
+    content: Any  #: what it holds, which is no envelope
 
 
-def payload_of(envelope: dict[str, Any]) -> bytes:
-    """The bytes that an envelope holds."""
-    try:
-        return base64.b64decode(envelope["payload"], validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise FormatError("the content of this envelope is not in base64") from None
-
-
-def statement_of(envelope: dict[str, Any]) -> dict[str, Any]:
-    """The statement about a certificate that an envelope holds."""
-    if envelope["payloadType"] != PAYLOAD_TYPE:
-        raise FormatError(
-            f"this envelope holds {envelope['payloadType']!r:.80}, not {PAYLOAD_TYPE}"
-        )
-    statement = exact.read_json(payload_of(envelope))
+def envelope_in(content: Any) -> Envelope | None:
+    """What a file holds, opened where it is an envelope of a certificate; None: it is none."""
+    if not _is_envelope(content):
+        return None
+    if content.keys() != _FIELDS:
+        extra = sorted(content.keys() - _FIELDS)[0]
+        raise FormatError(f"this envelope is ambiguous: it has {extra!a:.80} beside its content")
+    kind, payload = content["payloadType"], _bytes(content["payload"])
+    if kind != PAYLOAD_TYPE:
+        raise FormatError(f"this envelope holds {kind!r:.80}, not {PAYLOAD_TYPE}")
+    statement = exact.read_json(payload)
     if not isinstance(statement, dict) or statement.get("_type") != STATEMENT_TYPE:
         raise FormatError(f"the content of this envelope is not a statement ({STATEMENT_TYPE})")
     if statement.get("predicateType") != PREDICATE_TYPE:
@@ -47,10 +51,28 @@ def statement_of(envelope: dict[str, Any]) -> dict[str, Any]:
             f"the statement in this envelope is about {statement.get('predicateType')!r:.80}, "
             f"not about a certificate ({PREDICATE_TYPE})"
         )
-    return statement
+    if statement.keys() != _STATEMENT:
+        raise FormatError("the statement in this envelope has other fields than it has to have")
+    held = statement["predicate"]
+    if _is_envelope(held):
+        raise FormatError("this is an envelope in an envelope; take the outer one off")
+    signed = signed_bytes(kind, payload)
+    return Envelope(signed, content["signatures"], statement["subject"], held)
 
 
-def signed_bytes(envelope: dict[str, Any]) -> bytes:
+def _is_envelope(body: Any) -> bool:
+    """Whether this is an envelope, of whatever content."""
+    return isinstance(body, dict) and body.keys() >= _FIELDS
+
+
+def _bytes(payload: Any) -> bytes:
+    try:
+        return base64.b64decode(payload, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise FormatError("the content of this envelope is not in base64") from None
+
+
+def signed_bytes(kind: str, payload: bytes) -> bytes:
     """What the signatures of an envelope are signatures of."""
-    kind, payload = str(envelope["payloadType"]).encode(), payload_of(envelope)
-    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+    name = kind.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(name), name, len(payload), payload)

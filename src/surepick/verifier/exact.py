@@ -19,28 +19,86 @@ import numpy as np
 
 from surepick.errors import CertificateError, FormatError
 
+_DEEPEST = 64  # levels of objects and lists within each other; certificates have some ten
+
 
 def refuse(complaint: str) -> NoReturn:
     """Say why a certificate does not hold."""
     raise CertificateError(f"certificate refused: {complaint}")
 
 
-def demand_unchanged(body: dict[str, Any]) -> None:
-    """Refuse what is not as it was when its digest was made; signatures came later."""
+def demand_unchanged(body: dict[str, Any]) -> str:
+    """The digest of what is as it was when that was made; signatures came later."""
     content = {k: v for k, v in body.items() if k not in ("digest", "signature")}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    if hashlib.sha256(text.encode()).hexdigest() != body.get("digest"):
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if digest != body.get("digest"):
         refuse("its content was changed after it was made (digest differs)")
+    return digest
 
 
+# -- JSON ----------------------------------------------------------------------------------
 def read_json(text: str | bytes) -> Any:
     """JSON text as plain values; no key twice, no number that is none."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+        found = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except FormatError:
         raise
     except (ValueError, RecursionError) as error:
         raise FormatError(f"certificate is not JSON: {error}") from None
+    demand_json(found)
+    return found
+
+
+def demand_json(value: Any) -> None:
+    """Refuse what JSON text of one meaning cannot hold, or what goes deeper than certificates do.
+
+    Of a dict with the keys 1 and "1", or with NaN, the digest would be that of another one.
+    """
+    left = [(value, 0)]
+    while left:
+        one, depth = left.pop()
+        if type(one) is dict:
+            for name in one:
+                if type(name) is not str:
+                    raise FormatError(f"certificate is not JSON: the key {name!r:.80} is no text")
+                _demand_text(name)
+            inside = one.values()
+        elif type(one) is list:
+            inside = one
+        else:
+            _demand_value(one)
+            continue
+        if depth == _DEEPEST:
+            raise FormatError("certificate nests too deep")
+        for kind in set(map(type, inside)):
+            if kind in (int, bool, type(None)):
+                continue
+            here = [entry for entry in inside if type(entry) is kind]
+            if kind in (dict, list):
+                left += [(entry, depth + 1) for entry in here]
+            else:
+                for entry in here:
+                    _demand_value(entry)
+
+
+def _demand_value(value: Any) -> None:
+    """What is neither an object with keys nor a list."""
+    if type(value) is str:
+        _demand_text(value)
+    elif type(value) is float:
+        if not math.isfinite(value):
+            raise FormatError(f"certificate is not JSON: it contains {value}")
+    elif value is not None and type(value) not in (int, bool):
+        raise FormatError(f"certificate is not JSON: {value!r:.80} is a {type(value).__name__}")
+
+
+def _demand_text(text: str) -> None:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise FormatError("certificate is not JSON: half a character in a text") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

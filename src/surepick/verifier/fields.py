@@ -46,14 +46,14 @@ _ELSEWHERE = _names(
     "beats bets better bias block blocks bucket budget by candidate candidates certain "
     "change cheapest chosen claim claims close constants control control_share corrections costs "
     "counts cycle decided delta direct doubt dropped epsilon extra features first from from_batch "
-    "gap guarantee guide head high inner items key kind label labels leads learner least level "
+    "gap guarantee head high inner items key kind label labels leads learner least level "
     "levels limits links log_capital looks low machine margin max_batch max_samples measured "
     "measurements members misfit most name near nearness new noise norm_bound numpy old options "
-    "orders pace parts past period periods phases power precisions pull pulls_rule quantile "
+    "orders parts past period periods phases power precisions pull pulls_rule quantile "
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
     "survivors test threshold top traffic undecided union value waits ways weights width worse "
-    "dealt segments "
+    "dealt segments window "
 )
 
 
@@ -70,7 +70,12 @@ def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
             for name, inside in value.items():
                 path = f"{place}.{name}" if place else str(name)
                 if name not in known and place not in _OWN_NAMES:
-                    found[path[:80]] = None
+                    found[_plain(path)[:80]] = None
                 elif path != "algorithm.settings":
                     left.append((path, inside))
     return tuple(found)
+
+
+def _plain(path: str) -> str:
+    """A place in letters that look like no others: ``delta`` may be written in Cyrillic ones."""
+    return path if path.isascii() and path.isprintable() else ascii(path)[1:-1]

@@ -33,11 +33,8 @@ class Outlook(NamedTuple):
 class Guide:
     """Least squares on the features, or features and a deviation of its own for each arm."""
 
-    def __init__(self, check: Check, deviations: bool, old: bool) -> None:
+    def __init__(self, check: Check, deviations: bool) -> None:
         self.check, self.deviations = check, deviations
-        # By the rule up to release 0.2: all arms deviate alike; and where there are no deviations,
-        # any spread of the means counts as a residual.
-        self.old = old
         everyone = np.arange(len(check.arms))
         units = np.broadcast_to(check.kind.units(everyone), len(everyone))
         self.units = units / check.noise  # of each arm's rewards, in those of the problem
@@ -107,10 +104,9 @@ class Guide:
         noise = outlook.variances(past.arms) * units**2 / past.counts
         common = min(_deviations(points[past.arms], means, noise), self.most)
         theta, root = solve(points[past.arms], means, common + noise)
-        spread = np.full(len(means), common)
-        if not self.old:  # who lies farther off than noise explains deviates by so much itself
-            off = means - points[past.arms] @ theta
-            spread = np.minimum(np.maximum(common, off**2 - noise), self.most)
+        # Who lies farther off than noise explains deviates by so much itself.
+        off = means - points[past.arms] @ theta
+        spread = np.minimum(np.maximum(common, off**2 - noise), self.most)
         trust = np.zeros(len(points))  # in what the arm itself has shown
         trust[past.arms] = spread / (spread + noise)
         shown, own = np.zeros(len(points)), np.full(len(points), common)

@@ -55,17 +55,18 @@ class Noise:
         """On what a guarantee rests; with ``items``, where options are measured on them."""
         return self.provided_on_items if items else self.provided
 
-    def near(self, best: str, epsilon: float, items: bool) -> list[str]:
-        """What is promised up to epsilon, where that is no difference of means."""
-        return []
+    def near(self, best: str, epsilon: float, items: bool) -> str:
+        """What is promised up to epsilon."""
+        return f"within {epsilon:.12g} of {best}"
 
     def good(self, within: float) -> str:
         """What an option is that is good enough."""
         return f"within {within:.12g} of the best"
 
-    def near_several(self, top: int, epsilon: float) -> list[str]:
-        """What is promised of several options up to epsilon, if that is no difference of means."""
-        return []
+    def near_several(self, top: int, epsilon: float) -> str:
+        """What is promised of several options up to epsilon."""
+        each = f"{top} options, each at most {epsilon:.12g}"
+        return f"{each} worse than the worst of the {top} best,"
 
     @property
     def bounded(self) -> bool:
@@ -152,19 +153,19 @@ class AnyNumber(Noise):
     scale_known = False
     singly = True
 
-    def near(self, best: str, epsilon: float, items: bool) -> list[str]:
+    def near(self, best: str, epsilon: float, items: bool) -> str:
         share = f"{0.5 + epsilon:.12g}"
         of = f"on at most {share} of all items" if items else f"in at most {share} of all direct "
-        return [f"{best}, or beaten by {best} {of if items else of + 'comparisons'},"]
+        return f"{best}, or beaten by {best} {of if items else of + 'comparisons'},"
 
     def good(self, within: float) -> str:
         comparisons = f"{0.5 + within:.12g} of all direct comparisons"
         return f"that no other option beats in more than {comparisons}"
 
-    def near_several(self, top: int, epsilon: float) -> list[str]:
+    def near_several(self, top: int, epsilon: float) -> str:
         others = f"any of the {top} best that is not among them"
         each = f"each winning at least {0.5 - epsilon:.12g} of all direct comparisons"
-        return [f"{top} options, {each} with {others},"]
+        return f"{top} options, {each} with {others},"
 
 
 class Equal(Noise):

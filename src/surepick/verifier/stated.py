@@ -30,7 +30,6 @@ class Stated:
     left: int = 0  #: options that are left then, or undecided
     why: str = ""  #: nothing is promised, for this reason
     joint: str = "; otherwise it would be "  #: between the reason and what would be promised
-    now: str = ""  #: what is promised as it is said today, where earlier releases said it otherwise
 
     @property
     def text(self) -> str:

@@ -50,6 +50,8 @@ _NOT_SYMMETRIC = (
 _LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
+#: how sure something is that is no matter of chance
+CERTAIN = " for certain"
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why an answer withdraws what it would promise: checks do not hold, or measurements failed.
 _BROKEN = (
@@ -61,10 +63,12 @@ _BROKEN = (
     "some options vary more than others",
     "the linear model does not fit",
     "rewards changed over time",
+    "the same numbers came back to the last digit, as if one draw was counted often",
+    "random numbers were set back between measurements, so one draw counted often",
+    "how long a run takes depends on which one was before it",
 )
-_ONE_FAILED = r".+ failed \d+ of \d+ times, far more often than the other arms"
-_ALL_FAILED = r"\d+ of \d+ measurements failed"
-_FAILED = re.compile(f"(?:{_ONE_FAILED}|{_ALL_FAILED})(?:; (?:{_ONE_FAILED}|{_ALL_FAILED}))*")
+_ONE_FAILED = re.compile(r".+ failed \d+ of \d+ times, far more often than the other arms")
+_ALL_FAILED = re.compile(r"\d+ of \d+ measurements failed")
 _ESTIMATED = "the noise scale is an estimate, so that it holds only approximately that this is"
 
 
@@ -142,7 +146,7 @@ def _of_claims(check: Check, found: Comparison, keep: str) -> list[Stated]:
         theorem = f"{bets}; Ville's inequality, closed testing"
         said = Stated(f"all {about} are right", sure(check.delta), theorem)
     said = replace(said, compares=True, against=against)
-    return _resting(check, _left_open(check, found, said))
+    return [_resting(check, _left_open(check, found, said))]
 
 
 def _left_open(check: Check, found: Comparison, said: Stated) -> Stated:
@@ -166,12 +170,11 @@ def _sentences(check: Check, kind: str, left: int) -> list[Stated]:
             return [joined(check, Stated(why=stops, several=check.top > 1))]
         if clicks:
             promises = _promises(check, proper, used)
-            promised = [said for one in promises for said in _resting(check, one)]
-            return [replace(said, why=_NOT_SYMMETRIC) for said in promised]
+            return [replace(_resting(check, one), why=_NOT_SYMMETRIC) for one in promises]
         return []
     if proper.estimated or proper.threshold == "heuristic":
         return []
-    return [said for one in _promises(check, proper, kind) for said in _resting(check, one)]
+    return [_resting(check, one) for one in _promises(check, proper, kind)]
 
 
 def _clicks(check: Check) -> bool:
@@ -196,16 +199,36 @@ def _is_reason(why: str) -> bool:
     """Whether a study may withdraw what its answer promises for this."""
     broken = why.split(" and ")
     fine = broken == [text for text in _BROKEN if text in broken]
-    return fine or _FAILED.fullmatch(why) is not None
+    return fine or _is_failures(why)
 
 
-def _resting(check: Check, said: Stated) -> list[Stated]:
-    """A promise with all that it rests on; what earlier releases left out may be left out."""
+def _is_failures(why: str) -> bool:
+    """Whether it says of arms, or of all measurements, how many failed; one after the other.
+
+    Looked at from its end: the name of an arm may be any text, with a semicolon, too.
+    """
+    rest, more = why, ";"
+    while more:
+        if not _ALL_FAILED.fullmatch(rest.rpartition("; ")[2]):
+            return _ONE_FAILED.fullmatch(rest) is not None
+        rest, more, _ = rest.rpartition("; ")
+    return True
+
+
+def _resting(check: Check, said: Stated) -> Stated:
+    """A promise with all that it rests on."""
     if _on_items(check):
-        return [joined(check, said, check.kind.rests_on(items=True))]
+        return resting(check, said, check.kind.rests_on(items=True))
     noise = check.meaning or check.kind.rests_on(items=False)
-    rest = (noise, *check.further)
-    return [joined(check, said, features, *rest) for features in _features(check)]
+    return resting(check, said, _features(check), noise, *check.further)
+
+
+def resting(check: Check, said: Stated, *model: str) -> Stated:
+    """A promise with all that it rests on, of which its model are these conditions."""
+    alone = "" if said.sure == CERTAIN else conditions.ALONE
+    visitors = "traffic" in check.body  # who are counted, and not measured again
+    afresh = "" if check.table is not None or visitors else conditions.AFRESH
+    return joined(check, said, alone, *model, afresh)
 
 
 def _on_items(check: Check) -> bool:
@@ -233,8 +256,8 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
     if check.body.get("options"):
         parts = [*parts, conditions.TURNED]
     parts += conditions.stated_in(check)
-    if "past" in check.body.get("traffic", {}):
-        parts = [*parts, conditions.LEADS]
+    if "traffic" in check.body:
+        parts += conditions.of_visitors(check.body["traffic"])
     if "traffic" in check.body and check.rule == "keeping":
         parts = [*parts, conditions.KEEPS]
     if check.rule == "pooled" and is_dealt(check):
@@ -242,18 +265,18 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
     return replace(said, conditions=tuple(filter(None, parts)), smaller=check.smaller)
 
 
-def _features(check: Check) -> list[str]:
-    """How far features are trusted. Earlier releases did not say that rewards must be linear."""
+def _features(check: Check) -> str:
+    """How far features are trusted."""
     if check.rule == "pairs":  # they guide, and prove nothing
-        return [""]
+        return ""
     if math.isinf(check.misfit):
-        return ["whatever the features are worth"]
+        return "whatever the features are worth"
     if check.misfit > 0:
-        return [f"if the features are right to within {check.misfit:.12g}"]
+        return f"if the features are right to within {check.misfit:.12g}"
     separate = check.body["problem"]["candidates"] is not None
     if check.whiten.shape[1] == len(check.arms) and not separate:
-        return [""]
-    return ["if rewards are linear in the features", ""]
+        return ""
+    return "if rewards are linear in the features"
 
 
 def _promises(check: Check, proper: _Proper, kind: str) -> list[Stated]:
@@ -262,21 +285,16 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[Stated]:
     if check.certain and kind == "pac":
         best = _best(check)
         why = "everything that could change it was measured"
-        return [Stated(best, " for certain", why, several=several)]
+        return [Stated(best, CERTAIN, why, several=several)]
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
-    named = [_best(check)]
-    if kind == "eps-pac":
-        named = _near_the_best(check)
+    named = _near_the_best(check) if kind == "eps-pac" else _best(check)
     theorem += f", union over {check.top}" if check.top > 1 else ""
     theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
     needs = _conditions(proper.evidence)
-    return [
-        Stated(one, sure(check.delta), text, needs, several=several, now=named[0])
-        for one in named
-        for text in theorems
-    ]
+    how = sure(check.delta)
+    return [Stated(named, how, text, needs, several=several) for text in theorems]
 
 
 def _best(check: Check) -> str:
@@ -284,18 +302,13 @@ def _best(check: Check) -> str:
     return check.best if check.top == 1 else check.several.format(check.top)
 
 
-def _near_the_best(check: Check) -> list[str]:
-    """What is promised up to epsilon: as it is said now, and as earlier releases said it."""
+def _near_the_best(check: Check) -> str:
+    """What is promised up to epsilon."""
     if check.near:
-        return [check.near]
+        return check.near
     if check.top == 1:
-        own = check.kind.near(check.best, check.epsilon, _on_items(check))
-        return [*own, f"within {check.epsilon:.12g} of {check.best}"]
-    best = f"the {check.top} best"
-    each = f"{check.top} options, each at most {check.epsilon:.12g}"
-    within = [f"{each} worse than the worst of {best},"]
-    within += [] if check.smaller else [f"{each} below the lowest of {best},"]
-    return [*check.kind.near_several(check.top, check.epsilon), *within]
+        return check.kind.near(check.best, check.epsilon, _on_items(check))
+    return check.kind.near_several(check.top, check.epsilon)
 
 
 def _conditions(evidence: dict[str, Any]) -> str:
@@ -326,7 +339,7 @@ def _stopped_early(check: Check, left: int) -> list[Stated]:
     # Who was dropped is not the best: that does not depend on when somebody stops.
     best = f"{_best(check)} {'are' if check.top > 1 else 'is'}"
     among = replace(early, what=f"{best} among those {left}", sure=sure(check.delta))
-    return [*_resting(check, among), early]
+    return [_resting(check, among), early]
 
 
 def sure(delta: float) -> str:

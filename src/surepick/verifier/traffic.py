@@ -16,16 +16,17 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.conditions import of_visitors
 from surepick.verifier.noise import Noise, read_noise
 from surepick.verifier.options import at_first, turns_of
 from surepick.verifier.own_past import went_their_own_way
-from surepick.verifier.waiting import check_waiting
+from surepick.verifier.waiting import PROVEN, check_waiting
 
 _STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 _LEVEL = 0.001
 _UNIT = 2.0**-53  # to which a sum is exact, with every number that is added
 _SLACK = 1e-9  # of the squared range, for each reward: nothing that bets notice
-_RULES = {"at_least", "control", "control_share", "periods"}
+_RULES = {"at_least", "control", "control_share", "periods", "waits"}
 
 
 def check_traffic(check: Check) -> None:
@@ -34,9 +35,10 @@ def check_traffic(check: Check) -> None:
         return
     traffic = exact.mapping(check.body["traffic"], "what it says of traffic")
     check.demand(
-        set(traffic) - {"past", "waits"} == _RULES,
+        set(traffic) - {"past", "window"} == _RULES,
         "what it says of traffic is not what is published",
     )
+    of_visitors(traffic)  # refuses a window that is none
     check.demand(check.rule in ("pooled", "keeping"), "traffic is decided by another rule")
     for name in ("at_least", "control_share"):
         share = exact.number(traffic[name], f"traffic: {name}")
@@ -80,49 +82,50 @@ def check_traffic(check: Check) -> None:
             continue
         of_past = record["batches"] == 0 and "past" in record  # measured before any visitor came
         check.demand(record["batches"] == 1 or of_past, "a report is not a block of its own")
-    if check.claim["guarantee"] in ("pac", "eps-pac", "nobody") and len(periods):
+    check_waiting(check, traffic)
+    counted = _counted(check, numbers)
+    # What rates are compared with their own past nobody chooses: all that there are.
+    due = 3 if check.kind.shares else 2 if counted else 1 if check.kind.zero_one else None
+    said = exact.whole(traffic["past"], "the rule of its past") if "past" in traffic else None
+    check.demand(
+        said == due or not periods, "it is not said of all rates that they keep their past"
+    )
+    if check.claim["guarantee"] in PROVEN and len(periods):
         top = float(logs.max())
         evidence = top + math.log(float(np.exp(logs - top).mean()))
         check.demand(
             evidence < -math.log(_LEVEL), "visitors did not come in the shares they were sent by"
         )
-        if "past" in traffic:
-            _check_past(check, traffic["past"], reports, numbers, (sizes, begun))
-    check_waiting(check, traffic)
+        _check_past(check, reports, counted, (sizes, begun))
+
+
+def _counted(check: Check, numbers: dict[str, Noise]) -> list[str]:
+    """Further numbers that are counted, as successes are."""
+    told = exact.mapping(check.batches[0].get("numbers", {}) if check.batches else {}, "numbers")
+    return [name for name in told if name in numbers and numbers[name].zero_one]
 
 
 def _check_past(
     check: Check,
-    rule: Any,
     reports: list[tuple[np.ndarray, np.ndarray]],
-    numbers: dict[str, Noise],
+    counted: list[str],
     waves: tuple[list[int], list[int]],
 ) -> None:
-    """No option may have gone its own way: by its successes, or with rule 2 by further counts."""
-    check.demand(rule in (1, 2, 3), "traffic: past is not a rule that is known")
-    segments = len(check.kind.shares)
-    check.demand((rule == 3) == (segments > 0), "rates are not compared with their past by segment")
-    if rule == 3:
+    """No option may have gone its own way: by its successes, by segment, or by further counts."""
+    if segments := len(check.kind.shares):
         for segment in range(segments):
             seen = [_of_segment(batch, segment, len(check.arms)) for batch in check.batches]
             off = went_their_own_way(seen, *waves, segments)
             said = f"an option did not keep to its own past, segment {segment}: arm {(off or '')}"
             check.demand(not off, said)
         return
-    told = [
-        {} if rule == 1 else exact.mapping(batch.get("numbers", {}), "further numbers")
-        for batch in check.batches
-    ]
-    counted = [name for name in told[0] if name in numbers and numbers[name].zero_one]
     columns = {"successes": reports} if check.kind.zero_one else {}
     for name in counted:
         hits = [
-            np.bincount(batch["arms"], own[name]["sums"], len(check.arms))
-            for batch, own in zip(check.batches, told, strict=True)
+            np.bincount(batch["arms"], batch["numbers"][name]["sums"], len(check.arms))
+            for batch in check.batches
         ]
         columns[name] = [(visits, own) for (visits, _), own in zip(reports, hits, strict=True)]
-    fine = bool(columns) and (check.kind.zero_one if rule == 1 else bool(counted))
-    check.demand(fine, "only rates of successes are compared with their past")
     for name, seen in columns.items():
         off = went_their_own_way(seen, *waves, len(columns))
         check.demand(not off, f"an option did not keep to its own past, {name}: arm {(off or '')}")

@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
+from surepick.errors import CertificateError, InvalidInputError
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.conditions import stated_in
 from surepick.verifier.corrections import check_corrections
-from surepick.verifier.envelope import is_envelope, statement_of
 from surepick.verifier.fields import unknown_fields
 from surepick.verifier.limits import check_limits
 from surepick.verifier.noise import KINDS
@@ -29,13 +28,13 @@ from surepick.verifier.options import check_options
 from surepick.verifier.order import check_order
 from surepick.verifier.overlap import check_overlap
 from surepick.verifier.questions import is_known, rule_of
+from surepick.verifier.record import Certificate, read_one
 from surepick.verifier.segments import check_segment
 from surepick.verifier.stated import Stated
 from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
 from surepick.verifier.unmeasured import check_unmeasured
 
-_VERSION = 2  # since 2, tables may be held by reference
 # rule named by a certificate -> the file in surepick.verifier.rules that recomputes it
 RULES = {
     "phases": "phases",
@@ -62,6 +61,7 @@ _MALFORMED = (
     ArithmeticError,
     RecursionError,
 )
+_CHAIN = {"study", "links", "head", "at"}
 _WITH_PAST = ("pooled", "keeping", "estimated-noise", "checked-fit")
 
 
@@ -85,19 +85,24 @@ class Verification:
     unknown: tuple[str, ...] = ()  #: fields that nobody here knows, and that were not checked
     stated: Stated = field(default_factory=Stated)  #: the statement part by part, as it was checked
     plain: str = field(default="", compare=False)  #: in plain words, from ``surepick.verify``
+    #: what its measurements are said to give, in plain words, from ``surepick.verify``
+    rewards: str = field(default="", compare=False)
 
     def __bool__(self) -> bool:
         return self.complete
 
 
-def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Verification:
+def verify(
+    certificate: dict[str, Any] | str | Path | Certificate, problem: Any = None
+) -> Verification:
     """Check a certificate.
 
     Parameters
     ----------
     certificate
-        A dict, JSON text, or the path of a JSON file; also in a DSSE envelope. (Who signed it is
-        another question: ``surepick verify --signed-by``.)
+        A dict, JSON text, or the path of a JSON file; also in a DSSE envelope, and what
+        ``record.read_one`` made of it. (Who signed it is another question: ``surepick verify
+        --signed-by``.)
     problem
         What a certificate of very many arms refers to instead of containing it: the
         :class:`surepick.Problem`, or its arms as an array or the path of a ``.npy`` file. Arms,
@@ -121,18 +126,12 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
     >>> verify(answer.certificate()).candidate
     1
     """
-    body = read_certificate(certificate)
-    version = body.get("version")
-    if type(version) is not int or not 1 <= version <= _VERSION:
-        raise FormatError(
-            f"certificate version {version} is not one this verifier reads "
-            f"(up to {_VERSION}); upgrade surepick"
-        )
+    record = read_one(certificate)
     given = _given(problem)
     try:
-        _demand_problem(body["problem"], given)
+        _demand_problem(record.body["problem"], given)
         with np.errstate(all="ignore"):  # what overflows is refused below
-            return _run(Check(body, given))
+            return _run(Check(record.body, given), record)
     except (CertificateError, InvalidInputError):
         raise
     except _MALFORMED as error:
@@ -193,44 +192,20 @@ def names_unknown(body: dict[str, Any]) -> bool:
     return not (known and is_known(body.get("evidence")))
 
 
-def read_certificate(certificate: Any) -> dict[str, Any]:
-    """A certificate as a dict; one in an envelope is taken out."""
-    body = read_file(certificate)
-    if is_envelope(body):
-        body = statement_of(body).get("predicate")
-    if type(body) is dict and body.get("format") == "surepick-segments":
-        raise FormatError(
-            "this has a certificate for each segment of a test: surepick verify checks it, and in "
-            "Python surepick.run.verify_segments"
-        )
-    if type(body) is not dict or body.get("format") != "surepick-certificate":
-        raise FormatError("this is not a surepick certificate")
-    return body
-
-
-def read_file(certificate: Any) -> Any:
-    """What a file, a text or a dict holds: a certificate, or an envelope with one."""
-    if isinstance(certificate, dict):
-        return certificate
-    if not isinstance(certificate, str | bytes | Path):
-        raise InvalidTypeError(
-            f"certificate must be a dict, JSON text or a path; got {certificate!r:.80}"
-        )
-    if isinstance(certificate, str) and not certificate.lstrip().startswith("{"):
-        certificate = Path(certificate)
-    text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
-    return exact.read_json(text)
-
-
-def _run(check: Check) -> Verification:
-    body = check.body
-    exact.demand_unchanged(body)
+def _run(check: Check, record: Certificate) -> Verification:
+    body = record.body
     refers = isinstance(body["problem"]["arms"], dict)
     check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
     check.check_record()
     check.check_measured()
     check_traffic(check)
     if "chain" in body:  # of the study that it is from: what it says, the database knows
+        check.demand(
+            exact.mapping(body["chain"], "its chain").keys() == _CHAIN,
+            "what it says of its chain is not what is published",
+        )
+        exact.text(body["chain"]["study"], "the study of its chain")
+        exact.number(body["chain"]["at"], "the time of its chain")
         head = exact.text(body["chain"]["head"], "the head of its chain")
         check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
         links = exact.whole(body["chain"]["links"], "the length of its chain")
@@ -244,7 +219,7 @@ def _run(check: Check) -> Verification:
     check_overlap(check)
     check_order(check)
     check_limits(check)
-    check_segment(check)
+    check_segment(check, record.part)
     check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")

@@ -1,9 +1,12 @@
 """Answers of traffic that waited: what was decided must show again in the reports after it.
 
-Of all who were not decided yet when the second half of the reports that decided began, whoever the
-answer says is better must be ahead in the later reports alone, by one standard error at least, the
-lead being the average of what two options differ by within each period (weights nk/(n + k)). There
-must be one such report, and the time that was asked for must be over. Nothing is bet on them.
+A rival is whoever was not decided in one of the reports that decided, from the first of their
+second half on, newcomers too, and is still there; an option that others are compared with is one as
+well. Where the answer is all that is left of them, everybody who is there is. Whoever the answer
+says is better than a rival must be ahead of it in the later reports alone, by one standard error at
+least, the lead being the average of what two options differ by within each period (weights
+nk/(n + k)). There must be one such report, and the time that was asked for must be over. Nothing is
+bet on them. Where only one option is there, and no limit is to be kept, nothing has to be shown.
 
 Where limits have to be kept (rule 2), the answer must keep each of them there by one standard
 error, up to its tolerance. What each of the others must show again is what was clearest, in
@@ -25,6 +28,7 @@ import numpy as np
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.noise import Noise
+from surepick.verifier.options import at_first, turns_of
 from surepick.verifier.rules.keeping import Limit, kind_of, limits_of
 
 PROVEN = ("pac", "eps-pac", "claims", "fdr", "nobody")
@@ -44,12 +48,10 @@ class _Shown(NamedTuple):
 
 
 def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
-    """What it says of its waiting; nothing where it did not wait."""
-    if "waits" not in traffic:
-        return
+    """What it says of its waiting."""
     waits = exact.mapping(traffic["waits"], "traffic: what it waits for")
     check.demand(
-        set(waits) == {"rule", "least", "decided", "rivals"}
+        set(waits) == {"rule", "least", "decided"}
         and waits["rule"] == (2 if check.rule == "keeping" else 1),
         "traffic: what it waits for is not a rule that is known",
     )
@@ -60,24 +62,25 @@ def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
         for period in traffic["periods"]
     ]
     proven, reports = check.claim["guarantee"] in PROVEN, len(check.batches)
+    gone = {arm for turn in turns_of(check) if not turn.added for arm in turn.arms}
+    there = set(range(len(check.arms))) - gone
     if waits["decided"] is None:
-        check.demand(not proven or not reports, "traffic: it does not say when it was decided")
+        alone = len(there) == 1 and not _ways(check, [*there])
+        said = not proven or not reports or alone
+        check.demand(said, "traffic: it does not say when it was decided")
         return
     decided = exact.whole(waits["decided"], "traffic: the reports that decided")
     check.demand(1 <= decided <= reports, "traffic: it was decided by reports that are not there")
     check.waited = reports - decided
     if not proven:
         return
+    due = _ways(check, _rivals(check, there, decided))
+    if len(there) == 1 and not due:
+        return
     check.demand(check.waited >= 1, "traffic: no report came after the decision")
     check.demand(max(times) >= least, "traffic: it ended before its time was over")
-    rivals = exact.whole_numbers(waits["rivals"], "traffic: the rivals").tolist()
-    rivals = [arm for arm in rivals if arm not in _retired(check)]
-    missing = sorted(_open_in(check, decided // 2) - set(rivals))
-    check.demand(
-        not missing, f"traffic: arm {missing[0] if missing else ''} is missing among the rivals"
-    )
     later = check.batches[decided:]
-    for ways in _ways(check, rivals):
+    for ways in due:
         if len(ways) > 1:
             clear = [_errors(check.batches[:decided], one) for one in ways]
             near = max(clear) - _SLACK * max(abs(max(clear)), 1.0)
@@ -153,24 +156,41 @@ def _breaks(check: Check, limit: Limit, arm: int) -> _Shown:
     return _Shown(arm, *own, kind_of(check, limit), words)
 
 
-def _open_in(check: Check, reports: int) -> set[int]:
-    """Who may have been undecided after so many reports: all but those that had been decided."""
-    found = set(range(len(check.arms)))
-    told = 0
+def _rivals(check: Check, there: set[int], decided: int) -> list[int]:
+    """Who must be seen again: see above."""
+    asked, claim = check.evidence.get("question", {}), check.claim
+    if asked.get("control") == "fdr":  # what is claimed on average may be taken back until the end
+        return sorted(there)
+    undecided = _undecided(check)
+    found = {arm for arms in undecided[decided // 2 : decided] for arm in arms}
+    if "baseline" in asked:
+        found.add(asked["baseline"])
+    if check.rule == "keeping":
+        found |= {one.reference for one in limits_of(check) if one.reference is not None}
+    named = set(claim.get("candidates") or [claim["candidate"]])
+    if claim["guarantee"] == "nobody":
+        named = set()
+    return sorted(found & there if (found & there) - named else there)
+
+
+def _undecided(check: Check) -> list[set[int]]:
+    """Who was not decided when each report came, by what is recorded of blocks and options."""
+    turns, found = turns_of(check), []
+    there = set(range(at_first(check)))
+    still, claims = set(there), check.evidence.get("claims", [])
     for number, block in enumerate(check.evidence["blocks"], start=1):
-        told += block["batches"]
-        if told > reports:
-            break
-        found -= {row["candidate"] for row in block["dropped"]} if "dropped" in block else set()
-        made = check.evidence.get("claims", [])
-        found -= {one["candidate"] for one in made if one["block"] == number}
-    return found - _retired(check)
-
-
-def _retired(check: Check) -> set[int]:
-    """Options that are not there any more."""
-    changes = check.body.get("options", [])
-    return {arm for one in changes if one["change"] == "retired" for arm in one["arms"]}
+        if block["batches"]:
+            while turns and turns[0].batch <= len(found):
+                turn = turns.pop(0)
+                there = there | set(turn.arms) if turn.added else there - set(turn.arms)
+                back = not turn.added and still.issuperset(turn.arms)
+                # If one goes that might have been the answer, anyone may be.
+                still = set(there) if back else (still | set(turn.arms)) & there
+            found.append(set(still))
+        if "dropped" in block:
+            still -= {row["candidate"] for row in block["dropped"]}
+        still -= {one["candidate"] for one in claims if one["block"] == number}
+    return found
 
 
 def _leads(check: Check, rivals: list[int]) -> list[tuple[int, int, float]]:

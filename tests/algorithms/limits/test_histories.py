@@ -1,6 +1,7 @@
 """Options that come and go where the best that keeps limits is looked for."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -222,3 +223,29 @@ def lost(seed, course, most=600):
 def test_whatever_comes_and_goes_the_best_is_rarely_lost(course):
     trials = 200
     assert sum(lost(seed, course) for seed in range(trials)) <= 0.2 * trials + 17
+
+
+@pytest.mark.parametrize("noise", [(0, 1), 0.2, "symmetric", "equal"])
+def test_intervals_go_on_when_options_come_and_nothing_is_spent_again(noise):
+    problem = sp.Problem.unstructured(3, noise=(0, 1), numbers={"cost": noise})
+    run = sp.algorithms.PooledPeleg(0.05, keep=("cost <= 0.5",)).start(problem, 1)
+    machine = Machine(rewards=np.full(9, 0.5), costs=np.full(9, 0.48))
+    for count in range(3, 7):
+        for _ in range(40):
+            batch = run.ask()
+            run.tell(batch, machine(batch.arms))
+            before = run.state.intervals[0].interval(0.05)
+            if np.isfinite([before.low, before.high]).all():
+                break
+        add(run)
+        after = run.state.intervals[0].interval(0.05)
+        for old, new, side in zip(before, after, (-1, 1)):
+            np.testing.assert_allclose(new[:count], old, rtol=1e-9)
+            assert new[count] == side * math.inf
+    again = sp.Run.from_json(run.to_json())
+    for one in (run, again):
+        for _ in range(2):
+            batch = one.ask()
+            given = np.full(len(batch.arms), 0.5)
+            one.tell(batch, given, numbers={"cost": 0.4 + batch.arms / 100.0})
+    assert again.to_json() == run.to_json()

@@ -1,7 +1,6 @@
 """PooledPeleg on arrays of any library: the same bets, the same answers, checked the same way."""
 
 import copy
-import math
 from functools import cache
 
 import numpy as np
@@ -47,8 +46,8 @@ def finished(backend, epsilon):
 
 @BACKENDS
 @pytest.mark.parametrize("pulled", [range(0, 40, 2), range(40)], ids=["partly blind", "spanning"])
-@pytest.mark.parametrize(("shift", "nearness"), [(0.0, 10.0), (0.0, math.inf), (0.3, 10.0)])
-def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift, nearness):
+@pytest.mark.parametrize("shift", [0.0, 0.3])
+def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift):
     rng = np.random.default_rng(0)
     arms = rng.standard_normal((200, 8))
     arms[100:150] = arms[:50] + 1e-3 * rng.standard_normal((50, 8))  # nearly twins
@@ -76,8 +75,8 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift, nearness):
     found = backend_named(backend).put(np.zeros((200, 2)))
     mask = backend_named(backend).put(alive)
     fit, payoff = block_fit(problem, Rows.from_counts(*now), Scales()), GaussianPayoff(PRECISIONS)
-    plain.settle(expected, alive, fit, payoff, nearness=nearness, closeness=shift or None)
-    large.settle(found, mask, fit, payoff, nearness=nearness, closeness=shift or None)
+    plain.settle(expected, alive, fit, payoff, closeness=shift or None)
+    large.settle(found, mask, fit, payoff, closeness=shift or None)
     assert np.count_nonzero(expected) > 0
     found = backend_named(backend).host(found)
     # against the leader alone, the leader has no rival: the plain rule leaves it out by hand

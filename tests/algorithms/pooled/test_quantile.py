@@ -249,3 +249,39 @@ def test_percentiles_have_names():
     names = [percentile(p) for p in (0.02, 0.11, 0.23, 0.5, 0.75, 0.995)]
     first = ["2nd percentile", "11th percentile", "23rd percentile", "median"]
     assert names == [*first, "75th percentile", "99.5th percentile"]
+
+
+def test_intervals_of_all_that_may_ever_lead_have_their_part_of_delta():
+    run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(2), rng=0)
+    spent = []
+    rng = np.random.default_rng(0)
+    for came in range(6):
+        for _ in range(2):
+            batch = run.ask()
+            run.tell(batch, rng.normal(size=len(batch.arms)))
+        question = run.state.question
+        asked = []
+        question._ends = lambda values, alpha, asked=asked: asked.append(alpha) or (0.0, 0.0)
+        question.best = len(run.problem.labels) - 1
+        question.known()
+        spent.append(asked[-1])
+        del question._ends
+        question.look(None)
+        run.add(np.eye(3 + came)[-1:], [f"new {came}"])
+    assert 2 * spent[0] + sum(spent[1:]) < 0.05
+    again = sp.Run.from_json(run.to_json())
+    assert again.state.question.first == 2
+
+
+def test_intervals_are_not_about_past_measurements_that_were_chosen_by_results():
+    run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(2), rng=0)
+    run.tell_past([0, 0, 1], [900.0, 900.0, 901.0], chosen_in_advance=False)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        batch = run.ask()
+        run.tell(batch, rng.normal(size=len(batch.arms)))
+    question = sp.Run.from_json(run.to_json()).state.question
+    assert question.before.values.max(initial=-np.inf) < 100.0
+    assert question.guide.values.max() == 901.0
+    ends = [question._ends(own, 0.05) for own in question.before.by_arm(2)]
+    assert not any(end > 100.0 for pair in ends for end in pair if np.isfinite(end))

@@ -206,7 +206,7 @@ def test_bets_on_the_rest_pay_nothing_on_average_where_options_are_alike():
 
 
 def test_rates_that_a_first_tenth_has_too_low_keep_nobody_for_ever():
-    """By rule 2 of the guide this study went on: less its level, a rate seemed to be below 0."""
+    """Less its level, a rate would seem to be below 0, and this study go on."""
     rates, problem = np.array([0.03, 0.024]), sp.Problem.unstructured(2, noise="yes-no")
     run, shares = sp.algorithms.PooledPeleg(0.05).start(problem), None
     while not run.stopped and run.samples < 60_000:

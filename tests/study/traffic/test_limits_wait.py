@@ -1,7 +1,6 @@
 """Where limits have to be kept, what was decided has to show again in later reports as well."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from tests.study.traffic.test_guardrails import REFUNDS, create, day
@@ -10,7 +9,6 @@ import surepick as sp
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.run.waiting import NOT_AGAIN
-from surepick.study.traffic.rules import TrafficRules, rules_of, waiting_of
 
 
 def until_decided(study, **how):
@@ -129,22 +127,6 @@ def test_a_week_at_least_is_kept():
     assert "the answer waits until" in study.status()["traffic"]["headline"]
 
 
-def test_studies_that_were_created_before_end_with_the_deciding_report():
-    study = create(traffic=TrafficRules(control="old", limits_wait=False))
-    until_decided(study)
-    assert study.finished
-    certificate = study.answer.certificate()
-    assert "waits" not in certificate["traffic"]
-    assert sp.verify(json.dumps(certificate), replay=True).guarantee == "pac"
-    record = study.traffic.desk.desk.record
-    meta = json.loads(record.meta)
-    del meta["traffic"]["limits_wait"]
-    older = replace(record, meta=json.dumps(meta))
-    assert not rules_of(older).limits_wait
-    assert waiting_of(older, limited=True) is None
-    assert waiting_of(older, limited=False) is not None
-
-
 @pytest.fixture(scope="module")
 def certificate():
     study = create(keep=["refunds <= control + 0.5%", "refunds <= 5%"])
@@ -160,8 +142,7 @@ def changed(certificate, arm, refunds):
         rows = zip(batch["arms"], batch["counts"], told["sums"])
         told["sums"] = [float(round(refunds * n)) if i == arm else own for i, n, own in rows]
         batch["numbers"] = {"refunds": told}
-    traffic = {name: own for name, own in certificate["traffic"].items() if name != "past"}
-    return certificate | {"batches": batches, "traffic": traffic}
+    return certificate | {"batches": batches}
 
 
 def signed(body):
@@ -185,7 +166,7 @@ def test_a_certificate_has_to_have_kept_and_broken_limits_again(certificate):
         ({"decided": None}, "does not say when it was decided"),
         ({"decided": 1}, "bets were made after the decision"),
         ({"least": 1e9}, "before its time was over"),
-        ({"rivals": [1]}, "missing among the rivals"),
+        ({"rivals": [1]}, "not a rule that is known"),
         ({"rule": 1}, "not a rule that is known"),
     ],
 )

@@ -11,8 +11,8 @@ import surepick as sp
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.statistics.own_past import OwnPast
+from surepick.statistics.spending import parts_of_all
 from surepick.study.chain import check_chain
-from surepick.study.traffic.look import levels_of
 from surepick.verifier.own_past import went_their_own_way
 
 RATES = {"plain": 0.04, "bold": 0.05, "photo": 0.06, "video": 0.10, "new": 0.15, "late": 0.02}
@@ -176,6 +176,7 @@ def test_newcomers_are_compared_with_their_own_past_from_their_first_period_on(m
 
 
 def test_all_intervals_of_newcomers_share_a_small_risk():
-    levels = levels_of(4, 1000)
-    assert levels[:4].sum() == pytest.approx(4 / 3)  # the control has none
-    assert levels[4:].sum() < 1 / 4
+    for first in (1, 2, 4):
+        parts = parts_of_all(first, 1000, max(first - 1, 1))
+        assert parts[1:].sum() < 1.0, "the control has none"
+        assert parts[1:].sum() == pytest.approx(1.0, abs=2e-3) or first == 1

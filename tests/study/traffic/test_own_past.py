@@ -1,8 +1,5 @@
 """A rate that moves on its own withdraws the guarantee, names the option, and is in every door."""
 
-import json
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from tests.study.traffic import site
@@ -11,7 +8,6 @@ import surepick as sp
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.storage.memory import MemoryStorage
-from surepick.study.traffic.rules import TrafficRules, rules_of
 
 RATES = (0.05, 0.052, 0.054, 0.049)
 
@@ -87,20 +83,6 @@ def test_all_is_said_to_be_well_where_it_is():
     assert "better does not change from period to period" in sp.verify(certificate).plain
 
 
-def test_studies_of_0_2_0_keep_their_rule():
-    problem = sp.Problem.unstructured(site.LABELS, noise="yes-no")
-    rules = TrafficRules(own_past=False)
-    study = sp.create_study("old", problem, storage="memory://own past", traffic=rules)
-    meta = json.loads(study.desk.record.meta)
-    assert meta["traffic"].pop("own_past") is False  # they do not even have the field
-    assert rules_of(replace(study.desk.record, meta=json.dumps(meta))) == rules
-    bot_day(study, 1, n=40_000, factor=4.0)
-    assert study.status()["traffic"]["own_past"] is None
-    assert study.checks().own_past is None
-    assert "past" not in study.answer.certificate()["traffic"]
-    sp.verify(study.answer.certificate())
-
-
 def guarded(study, days, refunds):
     """Days of a shop with refunds, which may change from day to day."""
     rng = np.random.default_rng(3)
@@ -137,14 +119,67 @@ def test_refunds_that_were_never_counted_are_named():
     assert "Are its refunds counted?" in found["message"]
 
 
+WITHDRAWN = "no guarantee: an option did not keep to its own past; otherwise it would be "
+
+
 def test_a_certificate_with_a_dead_tag_of_refunds_is_refused():
-    rules = TrafficRules(numbers_past=False, limits_wait=False)
-    study = with_refunds(traffic=rules, keep=["refunds <= 3%"], delta=0.3)
+    study = with_refunds(keep=["refunds <= 3%"], delta=0.3)
     guarded(study, 60, lambda day: (0.04, 0.04, 0.06 if day < 1 else 0.0, 0.04))
-    assert study.answer.guarantee.kind == "pac"  # as it was before
     certificate = study.answer.certificate()
-    assert certificate["traffic"]["past"] == 1
-    assert sp.verify(certificate, replay=True).guarantee == "pac"
-    body = certificate | {"traffic": certificate["traffic"] | {"past": 2}}
+    claim = certificate["claim"]
+    assert sp.verify(certificate, replay=True).guarantee == "heuristic"
+    assert claim["statement"].startswith(WITHDRAWN)
+    claim = claim | {"guarantee": "pac", "statement": claim["statement"].removeprefix(WITHDRAWN)}
+    body = certificate | {"claim": claim}
     with pytest.raises(CertificateError, match="its own past, refunds"):
+        sp.verify(body | {"digest": fingerprint(body)}, replay=False)
+    for rule in ({}, {"past": 1}, {"past": 3}, {"past": 2.0}, {"past": True}, {"past": None}):
+        traffic = {name: one for name, one in certificate["traffic"].items() if name != "past"}
+        body = certificate | {"claim": claim, "traffic": traffic | rule}
+        with pytest.raises(CertificateError, match="past"):
+            sp.verify(body | {"digest": fingerprint(body)}, replay=False)
+
+
+def test_what_a_certificate_of_visitors_leaves_out_is_missed():
+    """Without its wait, or its past, it would promise what nobody looked at."""
+    study = site.create()
+    site.decide(study)
+    certificate = study.answer.certificate()
+    assert sp.verify(certificate, replay=True).replayed
+    decided = certificate["traffic"]["waits"]["decided"]
+    hasty = {name: one for name, one in certificate["traffic"].items() if name != "waits"}
+    hasty["periods"] = [
+        {"name": one["name"], "shares": one["shares"], "settled": one["settled"]}
+        for one in hasty["periods"][:decided]
+    ]
+    batches, blocks = certificate["batches"][:decided], certificate["evidence"]["blocks"]
+    samples = sum(sum(batch["counts"]) for batch in batches)
+    body = certificate | {"traffic": hasty, "batches": batches}
+    body |= {
+        "claim": certificate["claim"] | {"samples": samples},
+        "evidence": certificate["evidence"] | {"blocks": blocks[: decided - len(blocks)]},
+    }
+    with pytest.raises(CertificateError, match="not what is published"):
+        sp.verify(body | {"digest": fingerprint(body)}, replay=True)
+
+
+@pytest.mark.parametrize("claims", ["all", "fdr"])
+def test_claims_rest_on_the_shares_that_visitors_were_sent_by(claims):
+    problem = sp.Problem.unstructured(site.LABELS, noise="yes-no")
+    how = {"traffic": True, "baseline": "plain", "claims": claims}
+    study = sp.create_study("shop", problem, storage=MemoryStorage(), **how)
+    rng = np.random.default_rng(1)
+    for number in range(12):
+        sent = np.array(list(study.split().shares.values())) * (1.0, 1.0, 1.0, 1.5)
+        counts = rng.multinomial(20_000, sent / sent.sum())
+        rows = zip(counts, rng.binomial(counts, (0.02, 0.04, 0.06, 0.1)))
+        report = {label: tuple(map(int, row)) for label, row in zip(site.LABELS, rows)}
+        if study.record(report, f"day {number}").finished:
+            break
+    certificate = study.answer.certificate()
+    assert sp.verify(certificate, replay=True).guarantee == "heuristic"
+    kind = "fdr" if claims == "fdr" else "claims"
+    said = certificate["claim"]["statement"].partition("; otherwise it would be ")[2]
+    body = certificate | {"claim": certificate["claim"] | {"guarantee": kind, "statement": said}}
+    with pytest.raises(CertificateError, match="did not come in the shares"):
         sp.verify(body | {"digest": fingerprint(body)}, replay=False)

@@ -13,6 +13,7 @@ from surepick.run import verify_segments
 from surepick.run.certificate import fingerprint
 from surepick.storage.memory import MemoryStorage
 from surepick.study import SegmentStudies, Sheet, StudySpec, list_studies
+from surepick.study.chain import check_chain
 
 LABELS, NAMES = ["old", "bold", "quick"], ("phone", "desk")
 GAP = ("bold", "desk")  # whom nobody saw, so that a query has no row of it
@@ -130,6 +131,52 @@ def test_a_segment_of_which_nobody_came_goes_on_with_its_shares():
     test.split()
     with pytest.raises(sp.SurepickError, match="nobody came of a segment"):
         test.record({label: dict.fromkeys(NAMES, (0, 0)) for label in LABELS}, "noon")
+
+
+def test_a_segment_without_visitors_stops_no_period_that_was_named_before():
+    test, alike = begun(), dict.fromkeys(NAMES, (0.05, 0.05, 0.05))
+    report = day_of(test, np.random.default_rng(0), alike)
+    phones = {label: {"phone": own["phone"]} for label, own in report.items()}
+    zeros = {label: own | {"desk": (0, 0)} for label, own in phones.items()}
+    for day, given in enumerate([phones, zeros, phones]):
+        test.split(period=f"day {day}")
+        for _ in range(2):  # the same report again changes nothing
+            found = test.record(given, f"day {day}")
+            assert found["desk"].status == "nobody"
+    assert test.studies["phone"].current_run.batches == 3
+    assert test.studies["desk"].current_run.batches == 0
+    test.split(period="day 3")
+    found = test.record(report, "day 3")
+    assert {one.status for one in found.values()} == {"accepted"}
+    test.split(period="day 4")
+    nobody = {label: dict.fromkeys(NAMES, (0, 0)) for label in LABELS}
+    assert {one.status for one in test.record(nobody, "day 4").values()} == {"nobody"}
+    check_chain(test.studies["desk"].storage, test.studies["desk"].desk.record)
+    rng, number = np.random.default_rng(1), 5
+    while not test.finished:
+        test.record(day_of(test, rng), f"day {number}")
+        number += 1
+    assert verify_segments(json.loads(json.dumps(test.answers.certificate())), replay=True)
+
+
+def test_a_period_without_visitors_before_another_that_has_its_shares_says_what_to_do():
+    desk, nobody = begun().studies["desk"], dict.fromkeys(LABELS, (0, 0))
+    some = dict(zip(LABELS, [(900, 9), (900, 25), (900, 9)]))
+    for number in range(2):
+        desk.split(period=f"day {number}")
+    with pytest.raises(sp.SurepickError, match="of both in 'day 0', and nobody in 'day 1'"):
+        desk.record(nobody, "day 0")
+    desk.record(some, "day 0")
+    assert desk.record(nobody, "day 1", check=True).status == "checked"
+    assert desk.record(nobody, "day 1").status == "nobody"
+    since = desk.periods()[-1]["since"]
+    assert desk.split(period="day 2").since == since
+    desk.split(period="day 3")
+    desk.record(some, "day 2")
+    desk.split(period="day 4")
+    left = {label: (0, 0) for label, share in desk.split(period="day 3").shares.items() if share}
+    with pytest.raises(sp.SurepickError, match="they differ, so visitors of both cannot"):
+        desk.record(left, "day 3")
 
 
 def test_a_query_counts_all_segments(tmp_path):

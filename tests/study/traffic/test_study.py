@@ -9,16 +9,13 @@ from tests.study import toy
 from tests.study.traffic import site
 
 import surepick as sp
-from surepick.algorithms.pooled import state
 from surepick.errors import (
-    CertificateError,
     InvalidInputError,
     RunStateError,
     StudyDamagedError,
     TellConflictError,
 )
 from surepick.run import Run
-from surepick.run.certificate import fingerprint
 from surepick.run.forecast import PERIODS
 from surepick.run.sharing import Sharing
 from surepick.statistics.lift import Lifts, Sums
@@ -48,12 +45,9 @@ def test_from_shares_to_a_certificate_that_replays(storage_url):
         again.split()
 
 
-@pytest.mark.parametrize("rule", [2, 3])
-def test_studies_go_on_by_the_rule_that_they_began_with(storage_url, rule, monkeypatch):
-    with monkeypatch.context() as then:
-        then.setattr(state, "GUIDE", rule)
-        study = site.create(storage_url, at_least="5%")
-        site.day(study, 0)
+def test_a_study_that_is_loaded_again_goes_on_as_it_would_have(storage_url):
+    study = site.create(storage_url, at_least="5%")
+    site.day(study, 0)
     study = sp.load_study("shop", storage_url)
     site.decide(study, 1)
     kept, again = (
@@ -62,12 +56,9 @@ def test_studies_go_on_by_the_rule_that_they_began_with(storage_url, rule, monke
     assert kept == again
     certificate = study.answer.certificate()
     evidence = certificate["evidence"]
-    assert (evidence["guide"], evidence["precisions"]) == (rule, [150.0, 1500.0])  # of reports
+    assert evidence["precisions"] == [150.0, 1500.0]  # of reports
     assert "dealt" in evidence["blocks"][0]
     assert sp.verify(certificate, replay=True).replayed
-    certificate["evidence"] = evidence | {"guide": 5 - rule}
-    with pytest.raises(CertificateError, match="log capital"):
-        sp.verify(certificate | {"digest": fingerprint(certificate)})
 
 
 def test_shares_are_stored_before_they_are_shown_and_stay_until_a_report(storage_url):
@@ -135,7 +126,7 @@ def test_the_control_has_a_least_share_like_everybody_else():
 
 
 def test_the_intervals_of_all_options_hold_together():
-    """Of n options beside the control each misses with probability delta over n."""
+    """Of n options with the control each misses with probability delta n/(n + 1) over n − 1."""
     study = site.create(control="plain", delta=0.2)
     for number in range(3):
         site.day(study, number, n=300)
@@ -145,7 +136,7 @@ def test_the_intervals_of_all_options_hold_together():
         columns = (np.array(found.visits, dtype=float), np.array(found.sums, dtype=float))
         counts, hits = (np.bincount(found.arms, column, 4) for column in columns)
         lifts.add(Sums(counts, hits, hits * 0.0))
-    low, high = lifts.intervals(0.2 / 3)
+    low, high = lifts.intervals(0.2 * (4 / 5) / 3)  # the rest is for those that may come
     said = study.status()["traffic"]["lift"]
     assert said[0] is None
     for arm in (1, 2, 3):

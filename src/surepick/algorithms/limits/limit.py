@@ -25,6 +25,7 @@ from surepick.problem.noise import NoiseKind, noise_kind
 
 _EXAMPLES = "'latency <= 50', 'refunds <= control + 0.2%', 'p95 of latency <= 50'"
 _SIDES = {"<=": False, "≤": False, "at most": False, ">=": True, "≥": True, "at least": True}
+_LONGEST = 1000  # characters: longer ones could take long to be read
 _SIDE = re.compile(r"\s*(<=|>=|≤|≥|=<|=>|<|>|==|=|\bat most\b|\bat least\b)\s*")
 _TOLERANCE = re.compile(r"\s*(?:±|\+/-|\+-)\s*")
 _STATISTIC = re.compile(r"(?:p(\d+(?:\.\d+)?)|(median)|(mean))\s+of\s+(.+)", re.IGNORECASE)
@@ -186,6 +187,10 @@ def parse_limit(text: Any) -> Limit:
         return text
     if not isinstance(text, str):
         raise InvalidTypeError(f"keep: a limit is a text, such as {_EXAMPLES}; got {text!r:.80}")
+    if len(text) > _LONGEST:
+        raise InvalidInputError(
+            f"keep: a limit has at most {_LONGEST} characters; got {len(text):,}: {text!r:.80}"
+        )
     parts = _SIDE.split(text.strip())
     if len(parts) != 3 or not parts[0] or not parts[2]:
         raise _unclear(text, "it has no '<=' or '>=' between a number's name and its limit")

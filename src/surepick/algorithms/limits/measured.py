@@ -23,7 +23,6 @@ from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 WAYS = ("direct",)
-_GUIDE = 2  # the rule by which the past guides here; see the module ``guide``
 
 
 class Measured:
@@ -34,8 +33,8 @@ class Measured:
 
     def __init__(self, problem: Problem, number: bool) -> None:
         self.problem, self.K = problem, problem.n_arms
-        self.reading = make_reading(problem, WAYS, _GUIDE)
-        self.ways = Evidence(self.reading, WAYS, number, guide=_GUIDE)
+        self.reading = make_reading(problem, WAYS)
+        self.ways = Evidence(self.reading, WAYS, number)
         points = problem.backend.host(problem.targets)
         self._points = with_zero(points) if number else points
         self.totals = Totals(self.K)
@@ -54,7 +53,8 @@ class Measured:
 
     def _outlook(self) -> tuple[Scales, Values, Market]:
         if self._found is None:
-            scales = self.reading.scales(self.totals)
+            # Stakes, on marks too, expect leads by how much single measurements vary.
+            scales = self.reading.scales(self.totals)._replace(leads=None)
             past = self.reading.guide.estimate(self.totals, scales)
             about = self.K if len(self._points) > self.K else None
             market = make_direct_market(self.problem, self._points, past, scales, about)

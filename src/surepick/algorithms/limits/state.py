@@ -23,7 +23,7 @@ from surepick.algorithms.limits.question import Further, Limited
 from surepick.algorithms.limits.traffic import GuardedTraffic
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS
-from surepick.algorithms.pooled.pace import FIRST_PACE
+from surepick.algorithms.pooled.pace import USUAL
 from surepick.algorithms.pooled.parts import Parts, dealt, dealt_again
 from surepick.algorithms.pooled.past import past_blocks
 from surepick.algorithms.pooled.prices import prices, within
@@ -105,7 +105,10 @@ class KeepingState(State):
     # -- options that come and go ----------------------------------------------------------
     def turn(self, problem: Problem, retired: BoolArray) -> None:
         """Other options than before: see :mod:`surepick.algorithms.limits.histories`."""
-        memory, count = self.save(), problem.n_arms - self.problem.n_arms
+        count = problem.n_arms - self.problem.n_arms
+        for own in self.intervals:  # those of the others go on: nothing is spent on them again
+            own.grow(count)
+        memory = self.save()
         memory["numbers"] = [
             [np.append(column, np.zeros(count, dtype=column.dtype)) for column in one]
             for one in memory["numbers"]
@@ -113,8 +116,6 @@ class KeepingState(State):
         none = np.zeros((2, len(self.marks), count))
         memory["kept"] = np.concatenate([memory["kept"], none], axis=2)
         self._begin(self.config, problem)
-        if count:  # intervals of all begin anew: their sums have a column for each option
-            memory["intervals"] = [one.save() for one in self.intervals]
         self.load(memory)
         self.retired, self.came = retired, self.came or count > 0
         self.decision.turn(~retired)
@@ -143,7 +144,7 @@ class KeepingState(State):
             return first / first.sum(), n
         weights, missing = self._missing()
         width = np.count_nonzero(weights)
-        size = block_size(config, FIRST_PACE, self.samples, 0, missing, FEWEST_PULLS * width)
+        size = block_size(config, USUAL, self.samples, 0, missing, FEWEST_PULLS * width)
         return weights, size
 
     def _missing(self) -> tuple[FloatArray, float]:
@@ -336,7 +337,6 @@ class KeepingState(State):
             "precisions": list(PRECISIONS),
             "accounts": list(ACCOUNTS),
             "ways": list(WAYS),
-            "guide": self.reward.ways.guide,
             "blocks": self.blocks,
             **self.decision.evidence(),
         }

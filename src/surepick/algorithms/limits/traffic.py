@@ -7,6 +7,7 @@ without its visitors nothing could be shown of a margin to it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -44,7 +45,8 @@ class GuardedTraffic:
         """About so many more will decide, if the estimates are right; None: nothing is known."""
         if self._decision.finished:
             return 0.0
-        return self._planned()[1] if self._samples else None
+        missing = self._planned()[1]
+        return missing if self._samples and math.isfinite(missing) else None  # of newcomers
 
     def doubts(self) -> FloatArray:
         """p-values of what still speaks against naming another option."""

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
-from surepick.algorithms.pooled.guide import GUIDE, squared_units
+from surepick.algorithms.pooled.guide import squared_units
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.parts import PART_COST
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
@@ -40,10 +40,8 @@ class DirectPlanner(Planner):
         features: Planner,
         in_parts: bool,
         misfit: float = math.inf,
-        rule: int = GUIDE,
     ) -> None:
         self.problem, self._features, self._misfit = problem, features, misfit
-        self._rule = rule  # see ``GUIDE``
         self._part_cost = PART_COST if in_parts else 0.0
         self._squared, self._prices = squared_units(problem), prices(problem)
         self._variances: FloatArray = self._squared * self._prices  # of a reward, per money
@@ -102,8 +100,6 @@ class DirectPlanner(Planner):
         Whoever is compared with it in so many parts needs it in as many. Without that, a lead so
         clear that hardly any pull seems to be missing is not measured at all.
         """
-        if self._rule == 1:
-            return 0.0
         price = float(np.broadcast_to(self._prices, self.problem.n_arms)[arm])
         return max(self._part_cost * nats, 1.0) * price
 

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
-from surepick.algorithms.pooled.guide import GUIDE
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, NEARNESS, Market
@@ -56,20 +55,8 @@ class Evidence:
         reading: Reading,
         ways: tuple[str, ...],
         number: bool = False,
-        nearness: float | None = NEARNESS,
-        guide: int = GUIDE,
     ) -> None:
         self.reading, self.ways, self._number = reading, ways, number
-        #: how much more than others a near rival gets at most; None: any, as in release 0.1
-        self.nearness = nearness
-        #: the rule by which the past guides, where there are several; see ``GUIDE``
-        self.guide = 1
-        if "direct" in ways or "paired" in ways:
-            self.guide = min(guide, reading.latest_guide)
-        elif min(guide, reading.latest_guide) >= 3:
-            self.guide = 3
-        elif reading.estimates_scale:
-            self.guide = min(guide, 2)
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:
@@ -84,14 +71,12 @@ class Evidence:
 
     def written(self, levels: bool) -> dict[str, Any]:
         """What evidence says of it, and of whether levels are kept out of the guide."""
-        found: dict[str, Any] = {"accounts": self.accounts.tolist()}
-        if self.ways != ("linear",):
-            found["ways"] = list(self.ways)
-        if self.nearness is not None:
-            found["nearness"] = self.nearness
-        if self.guide > 1:
-            found["guide"] = self.guide
-        return found | ({"levels": True} if levels else {})
+        return {
+            "accounts": self.accounts.tolist(),
+            "ways": list(self.ways),
+            "nearness": NEARNESS,
+            "levels": levels,
+        }
 
     def read(self, rows: Rows, scales: Scales) -> list[Any]:
         """What a block says, in each way."""
@@ -115,8 +100,7 @@ class Evidence:
         self, market: Market, capital: Any, against: Any, blocks: list[Any], **closeness: Any
     ) -> None:
         """Multiply the capital, as :meth:`Market.settle`, by what bets in each way paid."""
-        most = math.inf if self.nearness is None else self.nearness
         for number, (way, block) in enumerate(zip(self.ways, blocks)):
             own = self.own(number)
             paid = self.payoff(way)
-            market.settle(capital[:, own], against, block, paid, nearness=most, **closeness)
+            market.settle(capital[:, own], against, block, paid, **closeness)

@@ -23,22 +23,14 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
 
 _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
-#: the rule by which the guide goes, designs where options are compared directly, and stakes. 1, up
-#: to release 0.2: all arms deviate alike, blocks are as large as features need, and explore by
-#: them; and where features are trusted, any spread of the means counts as a residual. 1 and 2: the
-#: prior of stakes on bounded rewards goes by how much single ones vary, and their means are
-#: predicted without levels of blocks; 3: with these, and that prior goes by how far means of many
-#: options lie from the nearer bound (where features are trusted, and where reports of many visitors
-#: are dealt, it does not). Other kinds of rewards have no rule 3, nor have visitors by segment
-GUIDE = 3
 _AS_MANY = 2.0  # arms that a first guess of the deviations counts for
 
 
 class Guide(ABC):
-    """Estimates from all settled blocks; ``rule``: see ``GUIDE``."""
+    """Estimates from all settled blocks."""
 
-    def __init__(self, problem: Problem, rule: int = GUIDE) -> None:
-        self.problem, self.rule = problem, rule
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
 
     @abstractmethod
     def estimate(self, totals: Totals, scales: Scales) -> Any:
@@ -74,8 +66,8 @@ class TrustedFeatures(Guide):
 class FeaturesAndDeviations(Guide):
     """Least squares on features, and a deviation of its own for every arm."""
 
-    def __init__(self, problem: Problem, rule: int = GUIDE) -> None:
-        super().__init__(problem, rule)
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
         self._points: FloatArray = problem.backend.host(problem.targets)
         self.squared_units = squared_units(problem)
         self._most = (problem.misfit / problem.unit) ** 2 if problem.misfit else math.inf
@@ -88,7 +80,6 @@ class FeaturesAndDeviations(Guide):
             *means_of(totals, self.squared_units),
             variances,
             self._most,
-            self.rule,
         )
 
     def candidates(self, totals: Totals, points: Any) -> Any:
@@ -142,7 +133,6 @@ def features_and_deviations(
     means: FloatArray,
     variances: FloatArray,
     most: float,
-    rule: int = GUIDE,
 ) -> Values:
     """Estimates under the model of features plus deviations.
 
@@ -154,17 +144,14 @@ def features_and_deviations(
         Pulls of each arm, its mean reward, and the variance of a single one.
     most
         Variance of deviations at most.
-    rule
-        See ``GUIDE``.
     """
     pulled = counts > 0
     x, noise = points[pulled], variances[pulled] / counts[pulled]
     common = min(_deviation_variance(x, means[pulled], noise), most)
     fit = _fit(x, means[pulled], 1.0 / (common + noise))
     own = np.full(len(points), common)
-    spread = own[pulled]
-    if rule > 1:  # E[(mean − fit)²] is about spread + noise, so this is what an arm shows itself
-        spread = np.clip((means[pulled] - fit.values(x)) ** 2 - noise, common, most)
+    # E[(mean − fit)²] is about spread + noise, so this is what an arm shows itself
+    spread = np.clip((means[pulled] - fit.values(x)) ** 2 - noise, common, most)
     known = np.zeros(len(points))  # how far an arm is known by its own rewards
     known[pulled] = spread / (spread + noise)
     own[pulled] = spread * (noise / (spread + noise))

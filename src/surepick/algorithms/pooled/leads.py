@@ -48,6 +48,13 @@ class Leads:
             sums.unit = unit
             sums.restore(columns)
 
+    def grow(self, count: int) -> None:
+        """So many candidates more, behind all others; intervals of the others go on."""
+        self._M += count
+        self._middle, self._found = np.append(self._middle, np.zeros(count)), None
+        for sums in self._sums:
+            sums.grow(count)
+
     def take(self, market: Market, blocks: list[Any]) -> None:
         """A block, whose bets are those of the market."""
         self._found = None
@@ -95,7 +102,7 @@ class Leads:
         """
         unit = self._sums[0].unit
         assert unit is not None
-        width = 1.0 / np.sqrt(unit)
+        width = 1.0 / np.sqrt(np.where(np.isnan(unit), 1.0, unit))  # of newcomers, not known yet
         outside = np.full(self._M, math.inf)  # steps away from the estimate
         inside = np.zeros(self._M)
         for before, step in itertools.pairwise(_STEPS):

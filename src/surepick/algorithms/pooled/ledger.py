@@ -72,9 +72,9 @@ class OpenBlock:
     def load(self, memory: dict[str, Any]) -> None:
         """Take on a saved memory."""
         self.left, self.told = Pulls(*memory["left"]), Rows(*memory["told"])
-        self.whole = Pulls(*memory.get("whole", memory["left"]))
+        self.whole = Pulls(*memory["whole"])
         self.pieces, self.pieces_of_past = memory["pieces"]
-        self.strata = [ToldPulls.from_columns(columns) for columns in memory.get("strata", [])]
+        self.strata = [ToldPulls.from_columns(columns) for columns in memory["strata"]]
 
     def take(self, told: ToldPulls) -> None:
         """Pulls that were asked for; where none were, a whole block with counts of its own."""

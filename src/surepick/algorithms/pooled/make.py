@@ -9,14 +9,13 @@ import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales
 from surepick.algorithms.pooled.guide import (
-    GUIDE,
     FeaturesAndDeviations,
     TrustedFeatures,
     squared_units,
 )
 from surepick.algorithms.pooled.kinds import READINGS, Reading
 from surepick.algorithms.pooled.market import Market
-from surepick.algorithms.pooled.pace import FIRST_PACE, Pace
+from surepick.algorithms.pooled.pace import USUAL, Pace
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions import BETS
 from surepick.algorithms.pooled.questions.base import Ground, Question
@@ -28,14 +27,14 @@ from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
 
-def make_reading(problem: Problem, ways: tuple[str, ...], rule: int = GUIDE) -> Reading:
-    """How blocks are read under the problem's noise, and in these ways; guided by this rule."""
+def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
+    """How blocks are read under the problem's noise, and in these ways."""
     reading = READINGS.of(problem.noise_kind)
     if ways == ("paired",):
         assert reading.on_items is not None  # else the problem was refused
-        return reading.on_items(problem, FeaturesAndDeviations(problem, rule))
+        return reading.on_items(problem, FeaturesAndDeviations(problem))
     guide = FeaturesAndDeviations if "direct" in ways else TrustedFeatures
-    return reading(problem, guide(problem, rule))
+    return reading(problem, guide(problem))
 
 
 def make_question(ground: Ground) -> Question:
@@ -61,8 +60,7 @@ def make_planner(
     ways: tuple[str, ...] = ("linear",),
     in_parts: bool = False,
     retired: BoolArray | None = None,
-    rule: int = GUIDE,
-    pace: Pace = FIRST_PACE,
+    pace: Pace = USUAL,
 ) -> Planner:
     """A planner for these candidates, which does not measure those that were retired."""
     if retired is not None and retired.any():
@@ -70,7 +68,7 @@ def make_planner(
 
         def make(some: Problem) -> Planner:
             own = some, points_of(some, some.backend), ways, in_parts
-            return make_planner(*own, rule=rule, pace=pace)
+            return make_planner(*own, pace=pace)
 
         return OfferedPlanner(problem, retired, make)
     if ways == ("paired",):
@@ -82,7 +80,7 @@ def make_planner(
 
         misfit = problem.misfit / problem.unit if "allowed" in ways else math.inf
         features = problem.targets if len(points) == problem.n_arms else points
-        return DirectPlanner(problem, make_planner(problem, features), in_parts, misfit, rule)
+        return DirectPlanner(problem, make_planner(problem, features), in_parts, misfit)
     if problem.large:
         from surepick.algorithms.pooled.large.planner import LargePlanner
 

@@ -84,7 +84,6 @@ class Market(ABC):
         block: Any,
         payoff: Payoff,
         *,
-        nearness: float = NEARNESS,
         closeness: Any = None,
     ) -> None:
         """Multiply the capital against those of a mask by what their bets on all rivals paid.
@@ -93,9 +92,9 @@ class Market(ABC):
         better than the leader".
         """
         if closeness is None:
-            self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding, nearness)
+            self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding)
         else:
-            self._pay(capital, against, block, payoff, 1, closeness - block.rounding, nearness)
+            self._pay(capital, against, block, payoff, 1, closeness - block.rounding)
 
     @abstractmethod
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
@@ -110,7 +109,6 @@ class Market(ABC):
         payoff: Payoff,
         rivals: int,
         shift: float,
-        nearness: float,
     ) -> None:
         """Add to the log capital (M, J) what bets on the first few rivals paid."""
 

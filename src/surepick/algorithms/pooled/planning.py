@@ -149,7 +149,7 @@ def _reach(at: Situation) -> _Reach:
     And where features only guide, there is a pull in a block for everyone who is not.
     """
     direct, width = at.ways.ways == ("direct",), at.problem.rank
-    guided = direct and at.ways.guide > 1 and width < at.problem.n_arms
+    guided = direct and width < at.problem.n_arms
     decided = at.question.decides_each or at.suggested.by_wins
     if not (guided or (direct and decided)):
         return _Reach(width, guided, False, at.least)

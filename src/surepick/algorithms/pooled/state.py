@@ -17,15 +17,14 @@ from surepick.algorithms.base import Claims, Known, Pulls, State, ToldPulls
 from surepick.algorithms.pooled.dealing import in_two, said_of, seed_in
 from surepick.algorithms.pooled.estimates import known_of
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
-from surepick.algorithms.pooled.guide import GUIDE, without_level
+from surepick.algorithms.pooled.guide import without_level
 from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals, by_block
 from surepick.algorithms.pooled.make import make_planner, make_question, make_reading, points_of
-from surepick.algorithms.pooled.market import DOUBT, NEARNESS, Market
-from surepick.algorithms.pooled.memory import upgraded
+from surepick.algorithms.pooled.market import DOUBT, Market
 from surepick.algorithms.pooled.options import covers, first_left, turned
-from surepick.algorithms.pooled.pace import latest_pace, pace_of
+from surepick.algorithms.pooled.pace import Pace, pace_of
 from surepick.algorithms.pooled.parts import dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks
 from surepick.algorithms.pooled.planner import Planner
@@ -66,7 +65,6 @@ class PooledState(State):
         "retired",
         "opening",
         "deal",
-        "pace",
     )
     minds_costs = True
     waits = True
@@ -76,9 +74,7 @@ class PooledState(State):
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
         self.deal: str | None = None  # seed by which the first report is dealt into two
-        ways = ways_of(problem, config.items)
-        self.pace = latest_pace(ways, config.guess)  # the rule by which blocks are planned
-        self._choose_tools(ways, NEARNESS, GUIDE)
+        self._choose_tools(ways_of(problem, config.items))
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.singly = self._reading.singly
         self.by_wins = not self._reading.about_means and config.asked.quantile is None
@@ -100,14 +96,14 @@ class PooledState(State):
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self.suggested = self._suggest()
 
-    def _choose_tools(self, ways: tuple[str, ...], nearness: float | None, guide: int) -> None:
+    def _choose_tools(self, ways: tuple[str, ...]) -> None:
         """Choose what depends on how blocks are read."""
         problem = self.problem
-        self._reading: Reading = make_reading(problem, ways, guide)
+        self._reading: Reading = make_reading(problem, ways)
         if self.deal is not None:
             self._reading = self._reading.of_reports() or self._reading
         number = self.config.asked.number is not None
-        self.ways = Evidence(self._reading, ways, number, nearness, guide)
+        self.ways = Evidence(self._reading, ways, number)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend
         self._points: Any = points_of(problem, self._b)
@@ -115,10 +111,13 @@ class PooledState(State):
         if number:  # candidates are compared with one more, which has no features
             self._points = with_zero(self._points)
         self.planner: Planner = make_planner(
-            *(problem, self._points, ways, self._reading.in_parts, self.retired, guide),
-            pace_of(self.pace, problem),
+            *(problem, self._points, ways, self._reading.in_parts, self.retired, self._pace)
         )
         self.question: Question = make_question(ground)
+
+    @property
+    def _pace(self) -> Pace:
+        return pace_of(self.problem, self.ways.ways, self.config.guess)
 
     def _suggest(self) -> Suggested:
         """What the settled blocks suggest, with nothing worked out yet."""
@@ -128,8 +127,7 @@ class PooledState(State):
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.question.save()
         memory["weights"] = np.asarray(self.weights)
-        memory["ways"], memory["nearness"] = list(self.ways.ways), self.ways.nearness
-        memory["guide"] = self.ways.guide
+        memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [told.columns() for told in self.held]
@@ -138,32 +136,21 @@ class PooledState(State):
         return memory
 
     def load(self, memory: dict[str, Any]) -> None:
-        memory = upgraded(memory)
         self.retired = memory["retired"]
         other = (self.deal is None) != (memory["deal"] is None)
         self.deal = memory["deal"]
-        form = tuple(memory["ways"]), memory["nearness"], memory["guide"]
-        mine = self.ways.ways, self.ways.nearness, self.ways.guide
-        other, self.pace = other or memory["pace"] != self.pace, memory["pace"]
-        if form != mine or other or self.retired.any():
-            self._choose_tools(*form)
+        ways = tuple(memory["ways"])  # on another device they may be others
+        if ways != self.ways.ways or other or self.retired.any():
+            self._choose_tools(ways)
         super().load(memory)
         self.held = [ToldPulls.from_columns(columns) for columns in memory["held"]]
         self.totals.load(*memory["totals"])
-        kept = "cells" in memory and self._reading.cells
-        self.totals.cells = memory["cells"].copy() if kept else None
+        self.totals.cells = memory["cells"].copy() if self._reading.cells else None
         self.block.load(memory["block"])
         self.question.load(memory)
         self.suggested = self._suggest()
 
     def as_recorded(self, evidence: dict[str, Any]) -> None:
-        rule = evidence.get("guide", 1)
-        if rule in (1, 2) and rule < self.ways.guide:
-            self._choose_tools(self.ways.ways, self.ways.nearness, rule)
-            self.totals.cells = None
-            self.suggested = self._suggest()
-        if evidence.get("pace", 1) == 1 < self.pace:
-            self.load(self.save() | {"pace": 1})
         seed = seed_in(evidence.get("blocks", []))
         if seed is not None:
             self.deal_by(seed)
@@ -186,7 +173,7 @@ class PooledState(State):
         """What is known now, from which blocks are planned."""
         return Situation(
             *(self.config, self.problem, self.ways, self.planner),
-            *(pace_of(self.pace, self.problem), self.question, self.suggested),
+            *(self._pace, self.question, self.suggested),
             *(self.weights, self.shares, self.strata, self.opening, self.funds),
         )
 
@@ -269,6 +256,8 @@ class PooledState(State):
 
     def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
         self.held = list(batches)
+        if not evidence:
+            self.question.guided()
         if self.finished:
             return
         if self.problem.spanned_by(batches[0].pulls.arms):
@@ -334,7 +323,7 @@ class PooledState(State):
         """Between two blocks: other options than before; see the module ``options``."""
         memory = turned(self.save(), self.problem, problem, retired, self.ways.accounts)
         self.problem, self.retired = problem, retired
-        self._choose_tools(self.ways.ways, self.ways.nearness, self.ways.guide)
+        self._choose_tools(self.ways.ways)
         self.load(memory)
         self.weights, self.shares = np.zeros(problem.n_arms), self.planner.first_shares()
         self.opening = bool(self.blocks) and not self._covered()
@@ -426,7 +415,6 @@ class PooledState(State):
             "doubt": DOUBT,
             "precisions": list(self._reading.direct_payoff.precisions),
             **self.ways.written(self.follows_levels),
-            **({"pace": self.pace} if self.pace > 1 else {}),
             "blocks": self.blocks,
             **self.question.evidence(),
         }

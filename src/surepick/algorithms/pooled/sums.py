@@ -45,13 +45,24 @@ class Sums(ABC):
 
     def take(self, ahead: Pairs, behind: Pairs) -> None:
         """A block: ``ahead`` has candidates as rivals of the one; ``behind`` the opposite."""
-        if self.unit is None:
-            self.unit = ahead.bets.unit[0].copy()
+        now = ahead.bets.unit[0]
+        known = now if self.unit is None else self.unit
+        self.unit = np.where(np.isnan(known), now, known)
         self._add(ahead, behind)
 
     def middle(self, leads: FloatArray) -> FloatArray:
         """Leads of the guide, in the unit of these intervals."""
         return leads
+
+    def grow(self, count: int) -> None:
+        """So many candidates more, behind all others, of which nothing was said yet."""
+        self._M += count
+        if self.unit is not None:
+            self.unit = np.append(self.unit, np.full(count, math.nan))
+        self._grow(count)
+
+    @abstractmethod
+    def _grow(self, count: int) -> None: ...
 
     @abstractmethod
     def _add(self, ahead: Pairs, behind: Pairs) -> None: ...
@@ -90,6 +101,9 @@ class KnownSums(Sums):
         lead, information, off = _plain(ahead)
         self._sums += np.stack([information, information * lead, information * off])
 
+    def _grow(self, count: int) -> None:
+        self._sums = np.pad(self._sums, ((0, 0), (0, count)))
+
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
         information, score, off = self._sums
         return self._mixed(sign * (score - shift * information) - off, information)
@@ -119,6 +133,9 @@ class SymmetricSums(Sums):
         mixed = (w**2 * less, w**2 * D * less, (w * less) ** 2)
         self._sums += np.stack([term.sum(axis=1) for term in (*terms, *mixed)])
 
+    def _grow(self, count: int) -> None:
+        self._sums = np.pad(self._sums, ((0, 0), (0, count)))
+
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
         w, wD, wL, ww, wwD, wwDD, wwL, wwDL, wwLL = self._sums
         S = sign * (wD - shift * w) - wL
@@ -143,6 +160,12 @@ class StudentSums(Sums):
         squares, freedom = ahead.seen.facts
         if freedom > 0 and squares > 0.0:
             self._blocks.append([*_plain(ahead), float(squares), int(freedom)])
+
+    def _grow(self, count: int) -> None:
+        self._blocks = [
+            [*(np.append(column, np.zeros(count)) for column in block[:3]), *block[3:]]
+            for block in self._blocks
+        ]
 
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
         S, Q = np.zeros(self._M), np.zeros(self._M)
@@ -177,6 +200,9 @@ class BoundedSums(Sums):
             height = pairs.staked(staked).reshape(self._M, _STAKES)
             above = pairs.raised(1.0).staked(staked).reshape(self._M, _STAKES)
             own += np.stack([height, above - height])
+
+    def _grow(self, count: int) -> None:
+        self._sums = np.pad(self._sums, ((0, 0), (0, 0), (0, count), (0, 0)))
 
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
         height, slope = self._sums[0 if sign > 0 else 1]

@@ -101,6 +101,7 @@ def decide(
     seed: int | None = None,
     measure: str | None = None,
     minimise: bool = False,
+    splits: bool = False,
     workers: int | None = None,
     per_minute: float | None = None,
     timeout: float | None = None,
@@ -132,6 +133,8 @@ def decide(
         was changed is another option: give it another name.
     minimise
         Whether smaller scores are better: errors, costs, times.
+    splits
+        Whether items are splits of one data set: nothing is said of new ones then.
     workers, per_minute
         Calls of ``evaluate`` at a time (by default one, or 64 coroutines), and the most that begin
         in a minute. Where a service says that there were too many (an error with status 429) all
@@ -161,6 +164,8 @@ def decide(
     run, scores, filled = algorithm.start(problem, begun.seed), table.scores.copy(), 0
     if isinstance(run.state, CompleteState):
         run.state.begin_with(begun.first, begun.seen)
+    if splits:
+        run.rest_on("splits")
     how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
     failed: dict[tuple[int, int], str] = {}
     with Calls(evaluate_batch or evaluate or _unknown, pace=Pace(per_minute), **how) as calls:

@@ -25,6 +25,7 @@ from surepick.problem.tables.naming import (
     nothing_describes,
 )
 from surepick.problem.tables.read import Columns, read
+from surepick.text import as_passage
 
 _INTERCEPT = "intercept"
 _CONSTANT = 1e-12  # of its size: what a column may vary by and still count as constant
@@ -226,11 +227,8 @@ def labels_of(
     labels = [str(cell) for cell in cells]
     seen: dict[str, int] = {}
     for i, text in enumerate(labels):
-        if len(text) > limits.LONGEST_LABEL:
-            raise InvalidInputError(
-                f"{table.at(i, label)}: the label has {len(text):,} letters, and at most "
-                f"{limits.LONGEST_LABEL:,} are accepted; it begins {text[:40]!r}"
-            )
+        if len(text) > limits.LONGEST_LABEL or not text.isprintable():
+            as_passage(text, f"{table.at(i, label)}: the label", limits.LONGEST_LABEL)
         first = seen.setdefault(as_seen(text), i)
         if first != i:
             same = "is that" if labels[first] == text else "looks the same as that"

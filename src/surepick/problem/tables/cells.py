@@ -24,7 +24,7 @@ from surepick.problem.tables.read import Columns
 MAX_LEVELS = 100
 _MISSING = {"nan", "na", "n/a", "null", "none", "-", "?"}
 _NUMBERLIKE = re.compile(
-    r"[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([%€$£]|[a-z]{0,2})|0(x[\da-f.]+(p-?\d+)?|b[01]+|o[0-7]+)",
+    r"[^\w\s]?\s*+[-+]?\d[\d.,' ]*+\s*+([%€$£]|[a-z]{0,2})|0(x[\da-f.]+(p-?\d+)?|b[01]+|o[0-7]+)",
     re.IGNORECASE,
 )
 

@@ -7,7 +7,6 @@ an intercept none of this changes which linear models can be expressed, so it ch
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,8 +18,6 @@ from surepick.problem.tables.coding import Named, coded
 from surepick.problem.tables.grammar import parse
 from surepick.problem.tables.read import Columns
 
-_CATEGORY = re.compile(r"C\(\s*(.*?)\s*\)")
-
 
 def main_effects(table: Columns, features: Sequence[str], max_levels: int) -> Named:
     """One numeric column, or the columns of one category, for each feature."""
@@ -28,8 +25,9 @@ def main_effects(table: Columns, features: Sequence[str], max_levels: int) -> Na
     for entry in features:
         if not isinstance(entry, str):
             raise InvalidTypeError(f"features must be names of columns; got {entry!r:.80}")
-        declared = None if entry in table.cells else _CATEGORY.fullmatch(entry.strip())
-        name = declared[1] if declared else entry
+        typed = entry.strip()
+        declared = entry not in table.cells and typed.startswith("C(") and typed.endswith(")")
+        name = typed[2:-1].strip() if declared else entry
         table.column(name)
         if not declared and is_numeric(table, name):
             out.append((name, as_floats(table, name)))

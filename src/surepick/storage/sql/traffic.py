@@ -40,7 +40,7 @@ class SqlTraffic(TrafficRows):
     def add_period(self, study: int, period: Period) -> None:
         self._write(insert(periods), {"study": study, **asdict(period)})
 
-    def name_period(self, study: int, number: int, name: str) -> None:
+    def name_period(self, study: int, number: int, name: str | None) -> None:
         self._write(_NAME, {"_s": study, "_n": number, "name": name})
 
     def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:

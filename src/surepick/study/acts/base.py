@@ -19,7 +19,8 @@ from surepick.run import Run
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import Link, StudyProgress, StudyRecord, Tell
 from surepick.storage.traffic import Report
-from surepick.study.pulls import as_name, as_reason
+from surepick.study.pulls import as_name
+from surepick.text import as_passage
 
 ADMIN, WORKER = "admin", "worker"  # who may do it at a service
 NEEDED: Any = ...  #: in place of a default: the field must be given
@@ -239,7 +240,7 @@ class ActKind:
 
 def who_of(kind: ActKind, reason: str, by: str | None, token: str | None = None) -> Who:
     """Who does it, and why, checked."""
-    why = as_reason(reason).strip()
+    why = as_passage(reason, "reason").strip()
     if kind.needs_reason and not why:
         raise InvalidInputError(
             "reason: say why; the reason is stored with the study and appears in the certificate"

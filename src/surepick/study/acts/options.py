@@ -166,8 +166,7 @@ class _ChangeOptions(Changing):
         Planned(self.link, content).apply(run)
         if not (run.stopped or traffic):
             run.ask()  # it may have ended, and goes on
-        ended = at.finished and run.stopped
-        return Step(at, content, run, ended, notes=notes, same=same_periods)
+        return Step(at, content, run, run.stopped, notes=notes, same=same_periods)
 
     def described(
         self, scene: Scene, run: Run, made: list[Planned], given: dict[str, Any]

@@ -46,7 +46,7 @@ from surepick.study.pulls import as_name, said_by
 from surepick.study.segments import segment_of
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_to
-from surepick.study.traffic.report import Counts, read_report, rows_of
+from surepick.study.traffic.report import Counts, NobodyCame, read_report, rows_of
 from surepick.study.traffic.results import Recorded, plain
 from surepick.study.traffic.rules import TrafficRules, deal_seed, demanded_rules
 from surepick.text import plural
@@ -255,7 +255,13 @@ class _Record(_OfPeriod):
         name, rules, study = given["period"], given["rules"], scene.record.id
         run, at = scene.run()
         due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
-        counts = read_report(run.problem_ahead, given["report"], _shares(due, run))
+        try:
+            counts = read_report(run.problem_ahead, given["report"], _shares(due, run))
+        except NobodyCame:
+            if due.name is None or known is not None:  # it has no name yet, and goes on
+                raise
+            done = self._nobody(scene, at, name, run, who, given["check"])
+            return self.apply(scene, given, who) if done is None else done
         if known is not None and Counts.from_json(known.content).reported != counts.reported:
             raise TellConflictError(
                 f"period {name!r} was already recorded with other numbers, which still count. "
@@ -290,6 +296,38 @@ class _Record(_OfPeriod):
         content |= {key: said for key, said in (("by", who.by), ("reason", who.reason)) if said}
         how = {"more": write, "same": same, "outcome": outcome, "text": text}
         return Step(at, content, run, run.stopped, False, **how)
+
+    def _nobody(
+        self, scene: Scene, at: StudyProgress, name: str, run: Run, who: Who, check: bool
+    ) -> Act | None:
+        """Nobody came in a period that has its name already: it goes on under the name of the next.
+
+        None where something else happened first.
+        """
+        study = scene.record.id
+
+        def go_on(tx: Transaction) -> bool:
+            running = tx.periods(study, at.batch)
+            if tx.progress(study, lock=True).place != at.place or running[0].name != name:
+                return False
+            if len(running) > 1:
+                after = running[1]
+                cure = f"count the visitors of both in {name!r}, and nobody in {after.name!r}"
+                if after.shares != running[0].shares:
+                    cure = "they differ, so visitors of both cannot be counted as one: stop here"
+                raise InvalidInputError(
+                    f"visits: nobody came in period {name!r}, and period {after.name!r} has its "
+                    f"shares already; {cure}"
+                )
+            if not check:
+                tx.name_period(study, running[0].number, None)
+            return True
+
+        if not scene.storage.write(go_on):
+            return None
+        status = "checked" if check else "nobody"
+        outcome = Recorded(name, status, 0, run.state.left(), run.stopped).to_dict()
+        return self.done(outcome, who, at.now)
 
     def act(self, link: Link, scene: Scene) -> Act:
         """The report that a link is about, and by whom it was sent."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.calls.afresh import CURES, REPEATED
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
@@ -39,6 +40,7 @@ from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
 _FEWEST_REPLICATES = 10  # fewer say too little about the noise
+_NAMED = 3  # options, in a warning
 _WASTEFUL = 2.0  # a noise scale this many times too large wastes pulls: worth a remark
 
 
@@ -51,6 +53,7 @@ class Measured(NamedTuple):
     summary: ArmSummary  #: per arm
     timeline: Timeline  #: over time
     scales: UnequalScales  #: how much rewards of the same arm differ, batch by batch
+    came_back: tuple[int, ...] = ()  #: arms whose rewards are the same to the last digit, again
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,13 @@ class Checks:
     scales: Finding | None = None  #: whether options vary alike, where the study says so
     ratio: Finding | None = None  #: whether visitors came in the shares they were sent by
     own_past: Finding | None = None  #: whether options kept their ratios from period to period
+    repeated: str = ""  #: that rewards came back to the last digit, as from one draw
 
     @property
     def warnings(self) -> list[str]:
         """What is wrong, as sentences."""
         found = [self.noise_alarm] if self.noise_alarm else []
+        found += [self.repeated] if self.repeated else []
         return found + [f.message for f in self._alarms if f]
 
     @property
@@ -84,7 +89,8 @@ class Checks:
         found += ["an option did not keep to its own past"] if self.own_past else []
         found += [UNEVEN] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
-        return found + ([DRIFTED] if self.drift else [])
+        found = found + ([DRIFTED] if self.drift else [])
+        return found + ([REPEATED] if self.repeated else [])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
@@ -103,6 +109,7 @@ class Checks:
             "scales": None if self.scales is None else _finding(self.scales),
             "ratio": None if self.ratio is None else _finding(self.ratio),
             "own_past": None if self.own_past is None else _finding(self.own_past),
+            "repeated": self.repeated,
             "warnings": self.warnings,
             "remarks": list(self.remarks),
         }
@@ -125,6 +132,7 @@ class Checks:
             None if scales is None else _as_finding(scales),
             None if ratio is None else _as_finding(ratio),
             None if own is None else _as_finding(own),
+            saved.get("repeated", ""),
         )
 
 
@@ -170,7 +178,17 @@ def check_rewards(run: Run, told: Measured) -> Checks:
                 "The linear model cannot be checked, because all options change together over time."
             )
             fit = Finding(False, fit.log_evidence, fit.level, text, blind=True)
-    return Checks(fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
+    found = (fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
+    return Checks(*found, repeated=_repeated(run, told.came_back))
+
+
+def _repeated(run: Run, arms: tuple[int, ...]) -> str:
+    """That rewards came back though they could be any; a cell of a table always does."""
+    if not arms or run.algorithm.measured_on() is not None:
+        return ""
+    named = ", ".join(repr(run.problem.labels[arm]) for arm in arms[:_NAMED])
+    cure = CURES[REPEATED]
+    return f"Of {named}, {REPEATED}. The guarantee counts every reward as a new one: {cure}."
 
 
 def _scale(run: Run, summary: ArmSummary, alarm: bool) -> tuple[bool, NoiseEstimate | None]:

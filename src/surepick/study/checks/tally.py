@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.calls.afresh import Repeats
 from surepick.run.codec import loads
 from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
@@ -41,6 +42,7 @@ class Tally:
         self._first = 0  # first pull of the open batch
         self._closed = ArmSummary.of(n_arms, [], [])
         self._windows = Timeline(n_arms)
+        self._repeats = Repeats()
         self._open = _nothing()
 
     def update(self, tx: Transaction, study: int, at: StudyProgress) -> bool:
@@ -58,6 +60,7 @@ class Tally:
             batches = np.searchsorted(ends, done.pulls, side="right")
             told = (done.arms, done.values, batches, done.strata)
             self._windows.beside.add(self._past + done.pulls, *told)
+            self._repeats.add(done.arms, done.values)
             self._closed += ArmSummary.of(self._n_arms, done.arms, values)
             self._windows.add_numbered(self._past + done.pulls, done.arms, values)
             self._first, self._open = end, _nothing()
@@ -93,6 +96,10 @@ class Tally:
             turn = _in_turn(arms)  # often listed option by option: nobody knows when they were made
             self._windows.beside.add(np.arange(self._past), arms[turn], rewards[turn])
             self._windows.add_batch(self._closed.counts, self._closed.sums)
+
+    def came_back(self) -> list[int]:
+        """Arms whose rewards came back to the last digit, though they could be any."""
+        return self._repeats.and_of(self._open.arms, self._open.values).options()
 
     def summary(self) -> ArmSummary:
         """Everything, per arm."""

@@ -97,7 +97,7 @@ def begin(study: StudyRecord, past: str | None, memory: dict[str, Any] | None = 
     if memory is not None:
         run.state.as_recorded(memory)
     run.order_seed = order_seed(study)
-    run.waits = waiting_of(study, bool(run.state.further)) if run.state.waits else None
+    run.waits = waiting_of(study) if run.state.waits else None
     tell_stored(run, past)
     return run
 

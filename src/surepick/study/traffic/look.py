@@ -11,7 +11,6 @@ import numpy as np
 
 from surepick.algorithms.limits.limit import parse_limit
 from surepick.algorithms.pulls import ToldPulls
-from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment
 from surepick.run import Run
@@ -27,6 +26,7 @@ from surepick.statistics.lift import Sums
 from surepick.statistics.own_past import LEVEL as OWN_LEVEL
 from surepick.statistics.own_past import Moved, OwnPast
 from surepick.statistics.ratio import LEVEL, RatioTest
+from surepick.statistics.spending import parts_of_all
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
 from surepick.study.checks.advice import anything_will_do
@@ -76,16 +76,14 @@ class Traffic:
         self._ratio = RatioTest(problem.n_arms)
         kind, control = problem.noise_kind, self.desk.sharing.control
         self._lifts = REPORTS.of(kind).lifts(kind, problem.n_arms, control)
-        first, rules = self.desk.desk.first_problem.n_arms, self.desk.rules
+        first = self.desk.desk.first_problem.n_arms
         columns: list[str | None] = [None] if kind.successes else []  # None: successes
-        if rules.numbers_past:
-            limited = algorithm_of(self.desk.desk.record).asked.limited
-            columns += [name for name in limited if problem.numbers[name].successes]
+        limited = algorithm_of(self.desk.desk.record).asked.limited
+        columns += [name for name in limited if problem.numbers[name].successes]
         segments = kind.names if isinstance(kind, BySegment) else ()
         #: numbers of segments, by the names that stand for columns here
         self._segments = {name: number for number, name in enumerate(segments)}
         columns = [*self._segments] or columns
-        columns = columns if rules.own_past else []
         #: of each number, or segment: those that were there at first, and those of each addition
         self._past = {one: [OwnPast(first, shared=len(columns))] for one in columns}
         self._counts: dict[str | None, list[Sums]] = {one: [] for one in columns}
@@ -180,10 +178,10 @@ class Traffic:
         if waits is not None:
             reports = self.desk.reports()[: run.batches]
             times = [{"after": one.at - periods[0].at} for one in reports]
-            rivals = waits.rivals() if waits.begun else []
             number = 2 if run.state.further else 1  # limits have to be kept again, too
-            waited = {"least": waits.least, "decided": waits.decided, "rivals": rivals}
+            waited = {"least": waits.least, "decided": waits.decided}
             rule |= {"waits": {"rule": number, **waited}}
+        rule |= {"window": window} if (window := self.desk.rules.window) else {}
         return rule | {
             "at_least": sharing.at_least,
             "control": sharing.control,
@@ -310,28 +308,19 @@ class Traffic:
     def _intervals(self, run: Run) -> list[list[float] | None] | None:
         """How far each option is above the control, and the ends of its interval.
 
-        All intervals hold at once, at every look: those of the first n options, and with a risk of
-        a further δ/n those of all that came later. None for the control, and who was never seen.
+        All intervals hold at once, at every look: those of the options that are there now, and of
+        all that may ever come. None for the control, and who was never seen.
         """
         if self._lifts is None:
             return None
         first = self.desk.desk.first_problem.n_arms
-        low, high = self._lifts.intervals(run.algorithm.delta * levels_of(first, self._options))
+        parts = parts_of_all(first, self._options, max(first - 1, 1))  # not for the control
+        low, high = self._lifts.intervals(run.algorithm.delta * parts)
         lead, control = self._lifts.estimates(), self._lifts.control
         return [
             None if i == control or math.isnan(lead[i]) else [float(x) for x in ends]
             for i, ends in enumerate(zip(lead, low, high))
         ]
-
-
-def levels_of(first: int, n: int) -> FloatArray:
-    """The part of the risk that each option's interval has, where some came after the first.
-
-    The first ones share it among those that are not the control. The i-th option has 1/(i(i − 1)),
-    which for all that may ever come sums up to 1/(number at first).
-    """
-    late = np.arange(max(first, 1), n, dtype=np.float64)
-    return np.append(np.full(first, 1.0 / max(first - 1, 1)), 1.0 / (late * (late + 1.0)))
 
 
 def risk_of(run: Run, leader: int | None) -> float:

@@ -24,6 +24,7 @@ from surepick.run.report import tell_report
 from surepick.run.waiting import Waiting
 from surepick.statistics.lift import Lifts
 from surepick.statistics.ratio import LEVEL, RatioTest
+from surepick.statistics.spending import parts_of_all
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_to
 from surepick.study.traffic.kinds import REPORTS
@@ -220,7 +221,8 @@ def _lead(lifts: Lifts, leader: int, delta: float) -> tuple[float, float, float]
     lead = float(lifts.estimates()[leader])
     if leader == lifts.control or math.isnan(lead):
         return None
-    low, high = lifts.intervals(delta / max(len(lifts.estimates()) - 1, 1))
+    n = len(lifts.estimates())  # a study leaves room for options that may come
+    low, high = lifts.intervals(delta * parts_of_all(n, n, max(n - 1, 1)))
     return lead, float(low[leader]), float(high[leader])
 
 

@@ -28,7 +28,10 @@ VALUES = {
     "number": "its number, 0 for the first, as split gives it",
 }
 _VALUE = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
-_TEXTS = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+# What is not closed goes on to the end, so that nothing is looked at twice.
+_TEXTS = re.compile(
+    r"'(?:[^']|'')*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL
+)
 _MOST_ROWS = 1_000_000
 _READ_ONLY = {"sqlite": ["PRAGMA query_only = ON"]}
 _READ_ONLY["postgresql"] = ["SET TRANSACTION READ ONLY", "SET LOCAL TIME ZONE 'UTC'"]

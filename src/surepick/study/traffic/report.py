@@ -31,6 +31,10 @@ SEGMENT = "segment"  #: the column that says of which visitors a row is
 _SLACK = 1e-9  # of what a sum of so many rewards can be: sums are rounded
 
 
+class NobodyCame(InvalidInputError):
+    """A report that says that nobody came."""
+
+
 @dataclass(frozen=True)
 class Further:
     """What a report says of a further number: columns beside those of :class:`Counts`."""
@@ -126,6 +130,8 @@ class _Row(NamedTuple):
 def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
     """A report that can be recorded, or an error that says where it is wrong.
 
+    :class:`NobodyCame` where there is nothing wrong but that nobody came.
+
     Parameters
     ----------
     given
@@ -166,7 +172,7 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
         )
     kept = sorted((key, row) for key, row in found.items() if row[0])
     if not kept:
-        raise InvalidInputError("visits: nobody came; keep the shares and report a longer period")
+        raise NobodyCame("visits: nobody came; keep the shares and report a longer period")
     reward, *numbers = (
         _columns(one, [row[1][place] for _, row in kept]) for place, one in enumerate(sums)
     )

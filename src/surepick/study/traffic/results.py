@@ -92,7 +92,8 @@ class Recorded:
     """
 
     period: str
-    status: str  #: "accepted"; "duplicate": it was there before; "checked": it could be recorded
+    status: str  #: "accepted"; "duplicate": it was there before; "checked": it could be recorded;
+    #: "nobody": nobody came, and its shares go on
     visits: int  #: in this report
     left: int  #: options that are still in
     finished: bool

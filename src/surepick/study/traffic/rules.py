@@ -27,8 +27,6 @@ _CONTROL = "control"  # in limits: the option that was said to be it, unless one
 KEY = "traffic"  # where the meta of a study keeps them
 DEAL = "deal_seed"  # and where the seed by which the first report is dealt
 BUCKETS = 16  # groups of visitors in reports of rewards whose scale nobody knows
-#: rules that older studies do not have, and do not follow
-_LATER = ("own_past", "waits", "limits_wait", "numbers_past")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -48,10 +46,6 @@ class TrafficRules:
     control_share: float | None = None  #: its share, at least; None: as if all had the same
     window: float = 0.0  #: seconds that visitors have to respond, from the end of their period on
     lasts: float = 0.0  #: seconds that it takes at least, from the first shares on
-    own_past: bool = True  #: whether options are compared with their own past; not in 0.2.0
-    waits: bool = True  #: whether what was decided must show again in later reports; the same
-    limits_wait: bool = True  #: whether that is so where limits have to be kept; not at first
-    numbers_past: bool = True  #: whether their numbers are compared with their own past; the same
 
     @classmethod
     def of(cls, given: Any) -> TrafficRules | None:
@@ -66,7 +60,7 @@ class TrafficRules:
             raise InvalidTypeError(
                 f"traffic must be True or a dict of its rules; got {given!r:.80}"
             )
-        known = [f.name for f in fields(cls) if f.name not in _LATER]
+        known = [f.name for f in fields(cls)]
         for name in given:
             if name not in known:
                 raise UnknownNameError.among("rule of traffic", name, known)
@@ -119,11 +113,7 @@ class TrafficRules:
         self.sharing(problem)
 
     def to_dict(self) -> dict[str, Any]:
-        """As people give them, as JSON-ready values."""
-        return {name: value for name, value in self.kept().items() if name not in _LATER}
-
-    def kept(self) -> dict[str, Any]:
-        """As a study keeps them: also those that nobody chooses."""
+        """As JSON-ready values."""
         return asdict(self)
 
 
@@ -203,17 +193,14 @@ def rules_of(study: StudyRecord) -> TrafficRules | None:
     found = json.loads(study.meta).get(KEY)
     if not isinstance(found, dict):
         return None
-    kept: dict[str, Any] = dict.fromkeys(_LATER, False) | {"lasts": 0.0} | found
-    named = set(kept) == {f.name for f in fields(TrafficRules)}
-    return TrafficRules(**kept) if named else None
+    named = set(found) == {f.name for f in fields(TrafficRules)}
+    return TrafficRules(**found) if named else None
 
 
-def waiting_of(study: StudyRecord, limited: bool) -> Waiting | None:
-    """What the answer of a study waits for; None: for nothing. ``limited``: limits must be kept."""
+def waiting_of(study: StudyRecord) -> Waiting | None:
+    """What the answer of a study waits for; None: it is not one of traffic."""
     rules = rules_of(study)
-    if rules is None or not (rules.limits_wait if limited else rules.waits):
-        return None
-    return Waiting(rules.lasts)
+    return None if rules is None else Waiting(rules.lasts)
 
 
 def deal_seed(study: StudyRecord) -> str | None:

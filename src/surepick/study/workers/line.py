@@ -91,11 +91,14 @@ def _name(word: str) -> str:
     """What a program is called, without folder, ending and version (python3.11)."""
     name = re.split(r"[\\/]", word)[-1]
     stem = re.sub(r"\.(exe|cmd|bat)$", "", name, flags=re.IGNORECASE)
-    return re.sub(r"[\d.]+$", "", stem) or stem
+    return stem.rstrip("0123456789.") or stem
 
 
 def _is_shell_flag(word: str) -> bool:
-    return bool(re.fullmatch(r"[-+]\w*[cC]\w*|/[cC]|--command(=.*)?", word, re.DOTALL))
+    if word.lower() == "/c" or word == "--command" or word.startswith("--command="):
+        return True
+    letters = re.fullmatch(r"[-+](\w*)", word)
+    return letters is not None and "c" in letters[1].lower()
 
 
 def _program(rest: Sequence[str], is_flag: Callable[[str], bool]) -> Sequence[str]:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from surepick.calls.afresh import CURES, SET_BACK, Generators
 from surepick.calls.caller import Caller, TooLate
 from surepick.calls.faults import UNKNOWN, Fault, fault_of, of_command
 from surepick.errors import InvalidInputError, MeasurementError
@@ -218,6 +219,7 @@ class Call(Measure):
     def __init__(self, function: str | Callable[[Measurement], Any], timeout: float = 60.0) -> None:
         self.timeout = timeout
         self._caller = Caller(_find(function) if isinstance(function, str) else function, timeout)
+        self._generators = Generators()
 
     @property
     def cancels(self) -> bool:
@@ -228,6 +230,10 @@ class Call(Measure):
         self._caller.stop()
 
     def reward_of(self, task: Measurement, record: dict[str, Any]) -> float | dict[str, float]:
+        if task.item is None:  # on an item it may well be the same every time
+            self._generators.look()
+            if self._generators.set_back:
+                raise _Judged(f"{SET_BACK}: {CURES[SET_BACK]}", Fault("broken"))
         try:
             value = self._caller(task)
         except TooLate as error:

@@ -80,7 +80,6 @@ class Payoff(ABC):
     """Bets under one kind of noise."""
 
     counts_wins: ClassVar[bool] = False  #: the best is who wins, not who has the largest mean
-    guides: ClassVar[tuple[int, ...]] = (2,)  #: rules of the guide that certificates may name
     half_kept = False  #: whether half of each bet on the block at hand is not staked
 
     def __init__(self, guide: Guide, precisions: list[float]) -> None:
@@ -189,8 +188,7 @@ class Payoff(ABC):
         centre = past.sums.sum() / past.pulls
         apart = past.spreads.sum() + (past.counts * (past.means - centre) ** 2).sum()
         more = float(apart) / max(past.pulls - 1.0, 1.0)
-        bounded = not (self.guide.deviations or self.guide.old)
-        if bounded and freedom > 1 and squares > least:
+        if not self.guide.deviations and freedom > 1 and squares > least:
             more = min(more, _MOST_ADDED * squares / (freedom - 1.0))
         variance = max((squares + more) / (freedom + 1.0), least / past.pulls)
         variance = variance if variance > _LEAST_VARIANCE else 1.0

@@ -21,11 +21,8 @@ from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
 from surepick.verifier.views import ByFeatures, one_more
 from surepick.verifier.ways import ways_of
 
-#: the rule of the guide by which means are predicted by what came, and stakes on many options
-#: expect leads as large as means are far from their bound
-BY_REACH = 3
-# Options that it takes for that; where features are trusted, and for reports that are dealt, stakes
-# stay as they were.
+# Of so many options stakes expect leads as large as means are far from their bound; not where
+# features are trusted, nor for reports.
 _MANY = 12
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
@@ -45,7 +42,6 @@ class Results(NamedTuple):
 class Bounded(Payoff):
     """Least squares is weighted by the variances that the past predicts."""
 
-    guides = (2, BY_REACH)
     yes_no = False  # whether the mean says all about how rewards vary
 
     def __init__(self, guide: Guide, precisions: list[float]) -> None:
@@ -66,10 +62,9 @@ class Bounded(Payoff):
     def look(self, past: Block) -> Outlook:
         """Means by least squares with equal weights, then by those of the variances they imply.
 
-        Newer rules predict means by what came, levels and all.
+        Means are predicted by what came, levels and all.
         """
-        by_reach = self.check.body["evidence"].get("guide") == BY_REACH
-        if by_reach and self._plain is not None:
+        if self._plain is not None:
             past = past._replace(sums=self._plain.sums)
         low, high = self._ends
         spread = None if self.yes_no else self.variance(past)
@@ -92,8 +87,9 @@ class Bounded(Payoff):
             return np.minimum(each(arms), reach * reach)
 
         many = len(np.unique(past.arms[past.counts > 0])) >= _MANY
-        many = many and "direct" in ways_of(self.check) and not is_dealt(self.check)
-        return Outlook(1.0, each, means, leads if by_reach and many else None)
+        many = many and "direct" in ways_of(self.check)
+        reports = is_dealt(self.check) or self.check.kind.shares
+        return Outlook(1.0, each, means, leads if many and not reports else None)
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
         """Where the means of arms lie between the bounds, never at an end.

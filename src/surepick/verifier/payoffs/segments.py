@@ -24,8 +24,6 @@ _SUCCESSES = 10.0  # that all options' rate in a segment counts for in that of o
 class BySegment(YesNo):
     """What came of each option in each segment is kept: the next block is predicted by it."""
 
-    guides = (2,)
-
     def __init__(self, guide: Guide, precisions: list[float]) -> None:
         super().__init__(guide, precisions)
         self._stated = np.array(self.check.kind.shares)

@@ -43,13 +43,14 @@ from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News
 from surepick.verifier.rules.pooled import Market
 from surepick.verifier.stated import Stated
-from surepick.verifier.statement import check_statement, joined, settle, sure, withdrawn
+from surepick.verifier.statement import check_statement, resting, settle, sure, withdrawn
 from surepick.verifier.views import ByArm, Field
 
-_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], 2, ["direct"]
+_PRECISIONS, _ACCOUNTS, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], ["direct"]
 _PURSE, _BROKEN, _AVERAGE, _LED = 0.8, 0.1, 0.1, 0.8
 _SUREST = 1e6  # squared standard errors: more are all the same
 _CLOSE = 1e-6  # what rounding may make of log capital, or of an estimate
+_LONGEST = 1000  # characters of a limit
 _LIMIT = re.compile(r"(?:p(\S+) of )?(.+?) (<=|>=) (.+?)(?: ± (\S+))?")
 _MARGIN = re.compile(r"(.+?) ([+-]) (\S+)")
 
@@ -96,12 +97,13 @@ def verify(check: Check) -> Found:
         check.demand(len(batches) == 1, f"block {number} is not one batch")
         book.turn(told)
         told += record["batches"]
+        none = not record["rivals"] and not record["dropped"]
         if number >= len(blocks) - check.waited:
-            none = not record["rivals"] and not record["dropped"]
             check.demand(book.over and none, "bets were made after the decision")
             continue
-        over = book.over
-        check.demand(not over, f"block {number} comes after the question was answered")
+        if book.over:  # it only waits, until options come or go
+            check.demand(none, f"block {number} comes after the question was answered")
+            continue
         book.settle(record, batches[0], f"block {number}")
     book.turn(told)
     check.risk = check.delta
@@ -112,9 +114,8 @@ def verify(check: Check) -> Found:
 def check_asked(check: Check, limits: list[Limit]) -> None:
     """The problem and the settings must be those that this rule is for."""
     evidence, K = check.evidence, len(check.candidates)
-    prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
-    exact.whole(evidence["guide"], "the rule of the guide")
-    fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
+    prior = [evidence[part] for part in ("precisions", "accounts", "ways")]
+    fixed = prior == [_PRECISIONS, _ACCOUNTS, _WAYS]
     check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
     check.demand(check.kind.scales is None, "its options have noise of different scales")
     check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
@@ -141,7 +142,7 @@ def conclude(check: Check, found: Found) -> None:
         due = Stated(f"no option keeps {exactly}", sure(check.delta), _THEOREM)
         features = "whatever the features are worth" if math.isinf(check.misfit) else ""
         noise = check.kind.rests_on(items=False)
-        said = joined(check, due, features, noise, *check.further)
+        said = resting(check, due, features, noise, *check.further)
         settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
         return
     check.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
@@ -184,7 +185,7 @@ def limits_of(check: Check) -> list[Limit]:
 
 
 def _limit(check: Check, text: str) -> Limit:
-    parts = _LIMIT.fullmatch(text)
+    parts = _LIMIT.fullmatch(text) if len(text) <= _LONGEST else None
     check.demand(parts, f"{text!r:.80} is no limit")
     assert parts is not None
     percent, number, side, target, tolerance = parts.groups()
@@ -239,13 +240,14 @@ class _Number:
 
     def __init__(self, check: Check, marks: bool) -> None:
         self.check, self.marks, self.K = check, marks, len(check.candidates)
-        guide = Guide(check, True, False)
+        guide = Guide(check, True)
         self.payoff, self.guide = payoff_of(check.kind)(guide, _PRECISIONS), guide
         self.past: Block | None = None
 
     def look(self) -> tuple[Any, ByArm]:
         assert self.past is not None
-        outlook = self.payoff.look(self.past)
+        # stakes expect leads by how much single measurements vary
+        outlook = self.payoff.look(self.past)._replace(leads=None)
         view = self.guide.view(self.past, outlook)
         assert isinstance(view, ByArm)
         return outlook, view

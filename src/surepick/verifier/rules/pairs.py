@@ -34,7 +34,7 @@ from surepick.verifier.chosen import Chosen, check_chosen, read_top
 from surepick.verifier.options import at_first, pair_of, turns_of
 from surepick.verifier.order import random_words
 from surepick.verifier.stated import Stated
-from surepick.verifier.statement import check_statement, joined, settle, sure, withdrawn
+from surepick.verifier.statement import check_statement, resting, settle, sure, withdrawn
 
 _WEIGHTS = (1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8)
 _FIXED = (0.1, 0.3, 0.7, 1.2)
@@ -172,7 +172,7 @@ def _conclude_nobody(check: Check, found: Found) -> None:
     due = Stated("no option beats every other", sure(delta), theorem)
     if arrows:
         due = replace(due, also=", ".join(arrows), also_sure=sure(delta / 2))
-    said = joined(check, due, check.kind.rests_on(items=False))
+    said = resting(check, due, check.kind.rests_on(items=False))
     settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
 
 

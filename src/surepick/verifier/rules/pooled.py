@@ -24,11 +24,10 @@ from surepick.verifier.strata import check_strata, in_strata
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 from surepick.verifier.ways import cancels_of, levels_of, ways_of
 
-# Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
-# precisions and the capital of their accounts: none was chosen after rewards were seen.
+# Doubt, how much more than others a near rival gets at most, the stakes' prior precisions and the
+# capital of their accounts: none was chosen after rewards were seen.
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
 _OF_REPORTS = [150.0, 1500.0]  # the precisions where the first report is dealt
-_GUIDE = 2  # rule of the guide where certificates, as those up to release 0.2, do not name theirs
 RIVALS = 8
 
 
@@ -69,16 +68,11 @@ def race(check: Check, book: Book) -> list[int]:
 def check_prior(check: Check) -> None:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.body["evidence"], len(ways_of(check))
-    prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
-    of_reports, paired = is_dealt(check) or check.kind.shares, ways_of(check) == ["paired"]
-    precisions = _OF_REPORTS if of_reports else _PRECISIONS
-    guides = payoff_of(check.kind, items=paired).guides
-    guide = exact.whole(evidence.get("guide", _GUIDE), "the rule of the guide")
-    exact.whole(evidence.get("pace", 1), "the pace")  # by which a replay asks; it proves nothing
+    prior = [evidence[part] for part in ("doubt", "nearness", "precisions", "accounts")]
+    precisions = _OF_REPORTS if is_dealt(check) or check.kind.shares else _PRECISIONS
+    accounts = [share / ways for share in _ACCOUNTS] * ways
     check.demand(
-        prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
-        and evidence.get("nearness", _NEARNESS) == _NEARNESS
-        and guide in guides,
+        prior == [_DOUBT, _NEARNESS, precisions, accounts],
         "the stakes' prior is not one that was fixed in advance",
     )
 
@@ -88,24 +82,21 @@ def settle_all(check: Check, book: Book) -> None:
     blocks, offer, told = blocks_of(check), book.offer, 0
     check_strata(check, blocks, cancels_of(check))
     check_pieces(check, blocks)
-    blocks, later = blocks[: len(blocks) - check.waited], blocks[len(blocks) - check.waited :]
-    for block, _ in later:
-        check.demand(
-            not block["rivals"] and not block["dropped"], "bets were made after the decision"
-        )
+    end = len(blocks) - check.waited
     dealt = is_dealt(check)
     for number, (block, batches) in enumerate(blocks, start=1):
         where = f"block {number}"
         book.payoff.half_kept = dealt and number == 2  # a tenth of a report is a poor guide
         offer.take(told, book)
         told += block["batches"]  # past ones were there before anybody came or went
-        if number == 1 or (book.past is not None and offer.opens(book.past.arms)):
+        if number > end:
+            none = not block["rivals"] and not block["dropped"]
+            check.demand(none, "bets were made after the decision")
+        elif number == 1 or (book.past is not None and offer.opens(book.past.arms)):
             book.begin(block, batches, where)
-        elif not book.has_rivals(block) and (
-            number == len(blocks) or offer.due(told) or book.alive.sum() <= 1  # then it waits
-        ):
+        elif not book.has_rivals(block) and (number == end or offer.due(told) or book.answered):
             check.demand(not block["dropped"], f"{where} drops without a bet")
-            ended = number == len(blocks) or book.epsilon > 0 or book.alive.sum() <= 1
+            ended = number == end or book.answered  # then it only waits
             check.demand(ended, f"{where} was not bet on, though nothing was decided")
         else:
             book.settle(block, read_block(check, batches), where)
@@ -154,13 +145,12 @@ class Book:
         self.check, self.candidates = check, candidates
         evidence = check.body["evidence"]
         self.doubt, self.precisions = evidence["doubt"], evidence["precisions"]
-        self.nearness = evidence.get("nearness", math.inf)
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
         self.ways, self.levels = ways_of(check), levels_of(check)
         paired = self.ways == ["paired"]
-        guide = Guide(check, paired or "direct" in self.ways, "guide" not in evidence)
+        guide = Guide(check, paired or "direct" in self.ways)
         self.payoff = payoff_of(check.kind, items=paired)(guide, self.precisions)
         self.offer = Offer(check, candidates)
         self.alive = self.offer.there.copy()
@@ -226,6 +216,13 @@ class Book:
         if self.levels:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
+
+    @property
+    def answered(self) -> bool:
+        """Whether nothing is bet on any more, until options come or go."""
+        left = np.flatnonzero(self.alive)
+        near = (self.close[a][left] | (left == a) for a in left.tolist() if a in self.close)
+        return len(left) <= 1 or any(bool(shown.all()) for shown in near)
 
     @property
     def _rivals(self) -> np.ndarray:
@@ -308,7 +305,7 @@ class Book:
                 pairs = pairs.raised(-misfit * told.view.allowances(field))
             pairs = pairs.raised(-told.rounding)
             units = np.where(own, math.inf, pairs.unit)  # nobody is its own rival
-            units = np.minimum(units, self.nearness * units.min(axis=1, keepdims=True))
+            units = np.minimum(units, _NEARNESS * units.min(axis=1, keepdims=True))
             logs = np.where(own, -math.inf, shares + np.log(units))
             whole = log_sum(logs)
             for j, payoff in zip(accounts, self.payoff.log_paid(pairs, told), strict=True):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from surepick.algorithms.pooled.compiled.kernels import add_payoffs, pairs
 from surepick.algorithms.pooled.fit import BlockFit
-from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
+from surepick.algorithms.pooled.market import DOUBT, NEARNESS, RIVALS, Market, Pairs
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Values, allowances
 from surepick.arrays.grid import coarse, level
@@ -95,11 +94,10 @@ class CompiledMarket(Market):
         payoff: Payoff,
         rivals: int,
         shift: float,
-        nearness: float,
     ) -> None:
         places, bet_on = np.nonzero(against)[0], self.rivals[:rivals]
         seen = block.seen(self._points)
-        bets, news = self._pairs(places, bet_on, self._doubt[:rivals], seen, shift, nearness)
+        bets, news = self._pairs(places, bet_on, self._doubt[:rivals], seen, shift)
         add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, seen))
 
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
@@ -114,14 +112,13 @@ class CompiledMarket(Market):
         doubt: FloatArray,
         seen: Any,
         shift: float,
-        nearness: float = math.inf,
     ) -> tuple[Bets, News]:
         """Stakes on each of the rivals against each of the candidates, and what a block says."""
         found = pairs(
             places,
             rivals,
             doubt,
-            nearness,
+            NEARNESS,
             read_only(self._points),
             tuple(self._past),
             (tuple(seen.values), seen.outside),

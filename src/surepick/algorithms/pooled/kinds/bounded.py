@@ -87,7 +87,6 @@ class BoundedRewards(Reading):
     """Every arm has a predicted mean, and a variance that goes with it."""
 
     demands_spread = True
-    latest_guide = 3
     on_items = PairedItems
     sums = BoundedSums
     yes_no: ClassVar[bool] = False  #: whether the mean says all about how rewards vary
@@ -106,7 +105,7 @@ class BoundedRewards(Reading):
 
     @property
     def cells(self) -> int:
-        return int(self._third_rule)  # all rewards of an arm are one segment
+        return 1  # all rewards of an arm are one segment
 
     def scales(self, totals: Totals) -> Scales:
         """Predictions by least squares, first with equal weights, then by their own variances.
@@ -115,7 +114,7 @@ class BoundedRewards(Reading):
         mean may seem to lie near a bound or beyond it, and with it how much rewards vary; what came
         next would then be taken for another level, and the mean would stay there.
         """
-        totals = totals.as_they_came(self.problem.seen(1.0)) if self._third_rule else totals
+        totals = self._as_they_came(totals)
         overall = None if self.yes_no else self.variance(totals)
         plain = self._predicted(totals, Scales())
         first = self._variances(totals, plain, overall)
@@ -133,13 +132,13 @@ class BoundedRewards(Reading):
         how all of them compare.)
         """
         few = np.count_nonzero(totals.counts) < self.many
-        if not self._third_rule or few or isinstance(self.guide, TrustedFeatures):
+        if few or isinstance(self.guide, TrustedFeatures):
             return None
         return np.minimum(variances, np.minimum(means - self._low, self._high - means) ** 2)
 
-    @property
-    def _third_rule(self) -> bool:
-        return min(self.guide.rule, self.latest_guide) >= 3
+    def _as_they_came(self, totals: Totals) -> Totals:
+        """What predictions are made from."""
+        return totals.as_they_came(self.problem.seen(1.0))
 
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.

@@ -44,7 +44,6 @@ class Reading(ABC):
     about_means = True  #: whether the best is the option with the largest mean
     reports_only = False  #: whether only reports can be read, whose rows are segments of visitors
     estimates_scale = True  #: whether how much rewards vary is read off them
-    latest_guide = 2  #: the newest rule of the guide that is one of its own; see ``GUIDE``
     #: how blocks are read where options are measured on items; None: they cannot be
     on_items: ClassVar[type[Reading] | None] = None
     payoff: Payoff  #: what bets pay
@@ -138,7 +137,7 @@ class Reading(ABC):
 
     def variance(self, totals: Totals) -> float:
         """Variance of one reward, where it is taken to be the same for all arms."""
-        trusted = isinstance(self.guide, TrustedFeatures) and self.guide.rule > 1
+        trusted = isinstance(self.guide, TrustedFeatures)
         found = pooled_variance(self.problem, totals, MOST_ADDED if trusted else math.inf)
         if isinstance(self.guide, FeaturesAndDeviations):
             # Residuals are noise and deviations: they count as one of those within arms.

@@ -34,7 +34,6 @@ class RatesBySegment(RatesOfReports):
 
     on_items = None
     reports_only = True
-    latest_guide = 2  # rates of segments have always been predicted as they came
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide)
@@ -72,6 +71,9 @@ class RatesBySegment(RatesOfReports):
         width = self._high - self._low
         turned = 1.0 - shares if self.problem.minimise else shares
         return found._replace(means=self._low + width * turned)
+
+    def _as_they_came(self, totals: Totals) -> Totals:
+        return totals  # it is rates of segments that are predicted as they came
 
     def direct(self, rows: Rows, scales: Scales) -> Seen:
         means, (n, S) = scales.means, (self.problem.n_arms, len(self._shares))

@@ -94,6 +94,9 @@ class WinShares(Sums):
             means, stakes = np.broadcast_to(_GRID, over.shape), over[..., None] / PER_LEAD
             logs += _paid(pairs.news, pairs.seen, means, stakes).reshape(logs.shape)
 
+    def _grow(self, count: int) -> None:
+        self._logs = np.pad(self._logs, ((0, 0), (0, count), (0, 0)))
+
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
         place = np.ceil((_HALF + sign * shift) * (len(_GRID) + 1) - 1e-9).astype(int) - 1
         known = np.maximum(place, 0)

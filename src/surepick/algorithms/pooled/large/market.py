@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit
-from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
+from surepick.algorithms.pooled.market import DOUBT, NEARNESS, RIVALS, Market, Pairs
 from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, Payoff
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import coarse, level
@@ -61,7 +61,6 @@ class LargeMarket(Market):
         payoff: Payoff,
         rivals: int,
         shift: float,
-        nearness: float,
     ) -> None:
         assert isinstance(payoff, ArrayPayoff)  # options with items live in memory
         b = self._b
@@ -71,11 +70,11 @@ class LargeMarket(Market):
             places = against[part]
             rows = part if everybody else places
             x = self._points[part] if everybody else b.take(self._points, places)
-            bets, news = self._pairs(x, places, block, rivals, shift, nearness)
+            bets, news = self._pairs(x, places, block, rivals, shift)
             capital[rows] += self._paid(bets.shares, payoff.on(b, bets, news, block))
 
     def _pairs(
-        self, x: Any, places: Any, block: BlockFit, rivals: int, shift: float, nearness: float
+        self, x: Any, places: Any, block: BlockFit, rivals: int, shift: float
     ) -> tuple[Bets, News]:
         """Stakes and news about candidates x, as the compiled ``pairs`` has them."""
         b, xp = self._b, self._b.xp
@@ -85,7 +84,7 @@ class LargeMarket(Market):
         unit = self._scale / xp.where(own, xp.ones_like(first), first)
         information = 1.0 / xp.where(own, xp.ones_like(past), past)
         least = xp.min(xp.where(own, xp.full_like(unit, math.inf), unit), axis=1)
-        told_of = xp.minimum(unit, (nearness * least)[:, None])
+        told_of = xp.minimum(unit, (NEARNESS * least)[:, None])
         shares = xp.log(told_of) - b.put(self._doubt[:rivals])[None, :]
         shares = xp.where(own, xp.full_like(shares, -math.inf), shares)
         lead = self._lead(x, r, self._past.theta) + shift

@@ -11,7 +11,7 @@ from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.large.few import FewWeights
 from surepick.algorithms.pooled.large.rounding import round_many, round_many_in_parts
-from surepick.algorithms.pooled.pace import FIRST_PACE
+from surepick.algorithms.pooled.pace import USUAL
 from surepick.algorithms.pooled.parts import Parts, dealt
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
@@ -27,7 +27,7 @@ _FIRST_DESIGNS = PlanCache(4)
 class LargePlanner(Planner):
     """As :class:`Planner`."""
 
-    def __init__(self, problem: Problem, points: Any, looks: int = FIRST_PACE.looks) -> None:
+    def __init__(self, problem: Problem, points: Any, looks: int = USUAL.looks) -> None:
         super().__init__(problem, points)
         self._looks = looks  # after which a later block has to do
         self._b, self._count = problem.backend, problem.n_arms
@@ -47,7 +47,7 @@ class LargePlanner(Planner):
             centre = self._b.host(self._b.xp.mean(self._points, axis=0))
             if self.problem.rank == self._count and not self.problem.transductive:
                 return self._even(centre)
-            found = self._solve(centre, None, None, np.zeros(0), FIRST_PACE.looks)
+            found = self._solve(centre, None, None, np.zeros(0), USUAL.looks)
             spanning = np.sort(self.problem.spanning_arms)
             even = FewWeights(spanning, np.full(len(spanning), 0.1 / len(spanning)), self._count)
             return found._replace(weights=0.9 * found.weights + even)

@@ -49,6 +49,9 @@ class Question(ABC):
         """What is close enough, in the state's unit."""
         return self.ground.config.epsilon / self.ground.problem.unit
 
+    def guided(self) -> None:  # noqa: B027
+        """Measurements that only guide come in with the first block."""
+
     @abstractmethod
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         """Pay out the bets on a block, after so many pulls; what the record is to say of it."""

@@ -59,7 +59,7 @@ class Best(Question):
         self.finished, self.best = memory["finished"], memory["_best"]
         self.closeness.load(memory)
         if self.leaders is not None:
-            self.leaders.load(memory.get("led", []))
+            self.leaders.load(memory["led"])
         self._to_device()
 
     # -- bets ------------------------------------------------------------------------------

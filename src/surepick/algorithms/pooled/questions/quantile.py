@@ -33,6 +33,7 @@ from surepick.statistics.quantiles import (
     place_of,
     quantile,
 )
+from surepick.statistics.spending import parts_of_all
 
 _CUTS = np.linspace(0.0, 1.0, 9)  # ways from a candidate's quantile to the leader's
 _LEADS = 2.0 ** np.arange(0, 24, 0.5)  # pulls of the leader that are tried
@@ -74,9 +75,13 @@ class LargestQuantile(Best):
         self.leaders = None
         self.base = self.capital.copy()  # what bets began with
         self.before, self.told = Series.none(), Series.none()  # without bets, and with them
+        #: what only guides: sums of measurements that somebody may have chosen by their results
+        self.guide, self.guides = Series.none(), False
+        self.first = self._n  # options at first; more may have come since
 
     def save(self) -> dict[str, Any]:
         own = {"base": self.base, "before": list(self.before), "told": list(self.told)}
+        own |= {"guide": list(self.guide), "guides": self.guides, "first": self.first}
         return super().save() | {"led": [], "quantiles": own}
 
     def load(self, memory: dict[str, Any]) -> None:
@@ -84,11 +89,20 @@ class LargestQuantile(Best):
         own = memory["quantiles"]
         self.base = own["base"]
         self.before, self.told = Series(*own["before"]), Series(*own["told"])
+        self.guide, self.guides = Series(*own["guide"]), own["guides"]
+        self.first = own["first"]
 
     # -- bets ------------------------------------------------------------------------------
+    def guided(self) -> None:
+        self.guides = True
+
     def begin(self, rows: Rows) -> None:
         # Those that only guide are sums of several: their means will do.
-        self.before = self.before.plus(Series(rows.arms, self._turned(rows.sums / rows.counts)))
+        own = Series(rows.arms, self._turned(rows.sums / rows.counts))
+        if self.guides:
+            self.guide, self.guides = own, False
+        else:
+            self.before = self.before.plus(own)
 
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         singles, alive = blocks[0].facts, self.dropped_at == 0
@@ -139,20 +153,23 @@ class LargestQuantile(Best):
         return len(self.dropped_at)
 
     def _all(self) -> Series:
-        return self.before.plus(self.told)
+        return self.guide.plus(self.before).plus(self.told)
 
     def known(self) -> Known | None:
         """Quantiles of options' own measurements, and how far they are behind.
 
         The interval of an option holds at all times with probability 1 − δ/2, those of all that may
-        come to lead with 1 − δ/2 together.
+        come to lead with 1 − δ/2 together, those that are still to come among them. They are about
+        what nobody chose by its results.
         """
         values, delta = self._all().by_arm(self._n), self.ground.config.delta
+        leads = 0.5 * delta * float(parts_of_all(self.first, self._n)[self.best])
         own = self._quantiles()
         estimates = np.where(np.isinf(own), math.nan, own)
         errors = np.array([_error(one, self.p) for one in values])
-        ends = [self._ends(one, 0.5 * delta) for one in values]
-        low, high = self._ends(values[self.best], 0.5 * delta / self._n)
+        fair = self.before.plus(self.told).by_arm(self._n)
+        ends = [self._ends(one, 0.5 * delta) for one in fair]
+        low, high = self._ends(fair[self.best], leads)
         least = np.array([low - end[1] for end in ends])
         most = np.array([high - end[0] for end in ends])
         least[self.best] = most[self.best] = 0.0

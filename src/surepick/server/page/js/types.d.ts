@@ -31,6 +31,7 @@ declare namespace Api {
     scales: Check | null;
     ratio?: Check | null;
     own_past?: Check | null;
+    repeated?: string;
     warnings: string[];
     remarks: string[];
   }
