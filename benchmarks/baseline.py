@@ -61,7 +61,7 @@ def errors(name: str, kind: str, control: str, delta: float, i: int, seed: int) 
     means = means_of(name, kind)
     lifts, last = means - means[0], len(means) - 1
     problem = sp.Problem.unstructured(len(means), noise=KINDS[kind])
-    settings: dict[str, Any] = {"baseline": 0, "control": control, "max_samples": PULLS}
+    settings: dict[str, Any] = {"baseline": 0, "claims": control, "max_samples": PULLS}
     run = sp.algorithms.get("pooled-peleg", delta=delta, **settings).start(problem)
     rng = np.random.default_rng([seed, i])
     wrong, missed, share = False, False, 0.0

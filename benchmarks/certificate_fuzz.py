@@ -62,7 +62,8 @@ def report(parts: dict[str, Any]) -> str:
             "pulls pass where the claim follows from them, too. (ALBA's are drawn at random: other "
             "draws of the same size pass.) Other rewards pass where the claim still follows and no "
             "recorded number rests on them: what was measured, nobody can see from a certificate "
-            "alone.",
+            "alone. Nor that a batch was left out, where the next one would have been asked for "
+            "without it, too: the chain of its study has every one.",
             "",
             "Made by `OPENBLAS_NUM_THREADS=1 python -m benchmarks.certificate_fuzz --trials N "
             "[--rules …]`, N the number of changes (which goes on where it was ended).",

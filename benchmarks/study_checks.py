@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=400)
     runs = parser.parse_args().runs
     fine = True
-    for inner in ("pooled-peleg", "peleg", "estimated-noise"):
+    for inner in ("pooled-peleg", "peleg"):
         for size in (0.5, 1.0):
             for misfit in (0.0, size):
                 result = rates(inner, runs, size=size, misfit=misfit)

@@ -141,9 +141,30 @@ MUTATIONS = (
     Mutation(
         "stream-outlives-token",
         "server/routes/stream.py",
-        "if opened.watch.closed or not await still_good(service, caller):",
+        "if opened.watch.closed or not good:",
         "if opened.watch.closed:",
         "server/test_stream.py",
+    ),
+    Mutation(
+        "outage-taken-for-a-revoked-token",
+        "server/routes/stream.py",
+        "good, found = True, None",
+        "good, found = False, None",
+        "server/test_outage.py",
+    ),
+    Mutation(
+        "removal-of-another-studys-webhook",
+        "server/webhooks.py",
+        "mine = (webhooks.c.study == study) & (webhooks.c.id == number)",
+        "mine = webhooks.c.id == number",
+        "server/test_receivers.py",
+    ),
+    Mutation(
+        "judge-gets-names",
+        "server/visible.py",
+        '_OF_A_PULL = ("id", "attempt",',
+        '_OF_A_PULL = ("id", "label", "attempt",',
+        "server/test_roles.py",
     ),
     Mutation(
         "sums-not-saved",
@@ -277,13 +298,6 @@ MUTATIONS = (
         "verifier/rules/alba.py",
         "(surplus > 0) & (found >= math.log(1 / level) - 1e-6)",
         "(surplus > 0) | (found > 0)",
-        _FORGERIES,
-    ),
-    Mutation(
-        "noise-of-choice",
-        "verifier/rules/estimated_noise.py",
-        'exact.number(entry["noise"], "a noise"), noise,',
-        'exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
         _FORGERIES,
     ),
     Mutation(
@@ -596,13 +610,6 @@ MUTATIONS = (
         "        lacking[own.arms] = False  # its sum of rewards must be its own\n",
         "",
         "algorithms/wrappers/test_checked_fit.py",
-    ),
-    Mutation(
-        "lower-end-of-the-noise",
-        "algorithms/wrappers/estimated_noise.py",
-        "chdtri(self.freedom, 1 - _LEVEL)",
-        "chdtri(self.freedom, _LEVEL)",
-        "algorithms/wrappers/test_estimated_noise.py",
     ),
     # -- run, storage, study
     Mutation(
@@ -1391,9 +1398,23 @@ MUTATIONS = (
         "study/traffic/test_study.py -k least_share_like",
     ),
     Mutation(
+        "rivals-of-one-report-alone",
+        "run/waiting.py",
+        "for compared in self.compared[reports // 2 :]",
+        "for compared in self.compared[reports // 2 : reports // 2 + 1]",
+        "study/traffic/test_confirmed.py -k came_late",
+    ),
+    Mutation(
+        "options-that-come-later-have-all-of-delta",
+        "statistics/spending.py",
+        "whole / (later * (later + 1.0))",
+        "whole / (later + 1.0)",
+        "statistics/test_spending.py",
+    ),
+    Mutation(
         "each-of-many-intervals-at-delta",
         "study/traffic/look.py",
-        "self._lifts.intervals(run.algorithm.delta * levels_of(first, self._options))",
+        "self._lifts.intervals(run.algorithm.delta * parts)",
         "self._lifts.intervals(run.algorithm.delta)",
         "study/traffic/test_study.py -k hold_together",
     ),
@@ -1514,8 +1535,8 @@ MUTATIONS = (
     Mutation(
         "seconds-taken-for-milliseconds",
         "client/transport.py",
-        'return float(response.headers["Retry-After"])',
-        'return float(response.headers["Retry-After"]) / 1000',
+        'after = float(response.headers["Retry-After"])',
+        'after = float(response.headers["Retry-After"]) / 1000',
         "client/test_alike.py",
     ),
     # -- pairs
@@ -2238,7 +2259,7 @@ MUTATIONS = (
     Mutation(
         "verifier-limits-after-the-answer",
         "verifier/rules/keeping.py",
-        'check.demand(not over, f"block {number} comes',
+        'check.demand(none, f"block {number} comes',
         'check.demand(True, f"block {number} comes',
         _KEEPING,
     ),

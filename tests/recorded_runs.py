@@ -117,7 +117,7 @@ def play(name: str) -> dict[str, Any]:
     )
     problem = sp.Problem(eighths / 8, noise=noise, misfit=float(misfit), costs=costs)
     run = registry.get(algorithm, delta=0.1, max_samples=settings.pop("most", 300), **settings)
-    run, rewards = run.start(problem, rng=7), _Rewards(name, means, noise)
+    run, rewards = run.start(problem, seed=7), _Rewards(name, means, noise)
     asked = hashlib.sha256()
     while not run.stopped:
         batch = run.ask()

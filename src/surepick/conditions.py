@@ -201,6 +201,15 @@ _STATED = (
         "provided that which comparisons the file has ({comparisons}) did not depend on results",
         fields=("comparisons",),
     ),
+    # A worker that came back under its name was handed out again what it had not told.
+    ConditionKind(
+        "renewed",
+        "provided that nothing was measured again because of its reward, as some pulls were handed "
+        "out again to the worker who had them",
+        "if nothing was measured again because of its result (some measurements were handed out "
+        "again to the worker who had them)",
+        fields=("pulls",),
+    ),
     # Readings were measured again by a rule.
     ConditionKind(
         "again",

@@ -73,16 +73,7 @@ class Condition(Words):
 
 
 class Reason(Words):
-    """Why nothing is promised; ``joint`` leads over to what would be promised otherwise."""
-
-    joint: str
-
-    def __new__(
-        cls, exact: str, plain: str | None = None, joint: str = "; otherwise it would be "
-    ) -> Self:
-        made = super().__new__(cls, exact, plain)
-        made.joint = joint
-        return made
+    """Why nothing is promised."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +166,8 @@ class Promise:
         text = "; ".join([*parts, *self.conditions])
         if self.why is None:
             return text
-        return f"{_NO}{self.why}{self.why.joint if self.what else ''}{text}"
+        otherwise = "; otherwise it would be " if self.what else ""
+        return f"{_NO}{self.why}{otherwise}{text}"
 
     def _promised(self) -> str:
         """What is promised, how sure, by which theorem, and on what that rests."""

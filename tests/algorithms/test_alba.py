@@ -46,20 +46,20 @@ def test_draws_follow_the_design():
     best = sp.design.g_optimal(problem.arms, tol=1e-4)
     total = np.zeros(15)
     for seed in range(300):
-        total += get("alba", delta=0.1).start(problem, rng=seed).ask().counts
+        total += get("alba", delta=0.1).start(problem, seed=seed).ask().counts
     share = total / total.sum()
     assert share.sum() == 1
     V = (problem.arms.T * share) @ problem.arms
     worst = np.einsum("ki,ki->k", problem.arms, np.linalg.solve(V, problem.arms.T).T).max()
     assert worst <= 1.1 * best.value
-    one, two = (get("alba", delta=0.1).start(problem, rng=seed).ask().counts for seed in (0, 1))
+    one, two = (get("alba", delta=0.1).start(problem, seed=seed).ask().counts for seed in (0, 1))
     assert (one != two).any()
 
 
 def test_estimate_uses_the_expected_gram_matrix():
     """Recompute the recorded gaps from the definition of the estimator."""
     instance = instances.confounding(4)
-    answer = play(get("alba", delta=0.1).start(instance.problem, rng=2), instance)
+    answer = play(get("alba", delta=0.1).start(instance.problem, seed=2), instance)
     body = answer.certificate()
     stages, batches, arms = body["evidence"]["stages"], body["batches"], instance.problem.arms
     checked = 0
@@ -84,7 +84,7 @@ def test_estimate_uses_the_expected_gram_matrix():
 
 def test_rounds_halve_the_survivors():
     instance = instances.unit_sphere(8, k=30, rng=4)
-    answer = play(get("alba", delta=0.1).start(instance.problem, rng=0), instance)
+    answer = play(get("alba", delta=0.1).start(instance.problem, seed=0), instance)
     sizes = [len(stage["members"]) for stage in answer.certificate()["evidence"]["stages"]]
     assert sizes[0] == 30
     goals = [8, 4, 2, 1]
@@ -100,7 +100,7 @@ def test_rounds_halve_the_survivors():
 def test_three_dimensions_end_with_a_duel():
     # goals 3, 2, 1: the last design is for two candidates
     instance = instances.confounding(3)
-    answer = play(get("alba", delta=0.1).start(instance.problem, rng=0), instance)
+    answer = play(get("alba", delta=0.1).start(instance.problem, seed=0), instance)
     assert len(answer.certificate()["evidence"]["stages"][-1]["members"]) == 2
 
 
@@ -163,7 +163,7 @@ def test_error_rate_with_large_means():
 def test_forged_certificates_are_refused(constants):
     instance = instances.standard(0.5)
     algorithm = get("alba", delta=0.1, norm_bound=0.5, constants=constants)
-    good = play(algorithm.start(instance.problem, rng=1), instance).certificate()
+    good = play(algorithm.start(instance.problem, seed=1), instance).certificate()
     sp.verify(good)
     last = (
         -1

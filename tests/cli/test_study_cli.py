@@ -113,7 +113,6 @@ def test_failed_pulls_come_back(surepick, study):
         (["new", "t", "options.csv", "--noise", "-1"], 2, "noise"),
         (["new", "t", "options.csv", "--noise", "much"], 2, "neither 'equal' nor a number"),
         (["new", "t", "options.csv", "--noise", "1,2"], 2, "2 numbers for 4 arms"),
-        (["new", "t", "options.csv", "--noise", "estimate"], 2, "nothing needs to be estimated"),
         (["new", "t", "options.csv", "--rewards", "maybe"], 2, "as in 0..10"),
         (["new", "t", "options.csv", "--rewards", "0..x"], 2, "as in 0..10"),
         (["new", "t", "options.csv", "--rewards", "3..1"], 2, "below the highest"),

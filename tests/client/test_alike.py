@@ -375,8 +375,13 @@ TROUBLE = {
     "wait as long as it says": [(429, {"Retry-After": "7"}, _BUSY), FINE],
     "wait once more": [(503, {"Retry-After": "2.5"}, {}), (503, {"Retry-After": "4"}, {}), FINE],
     "not for ever": [(429, {"Retry-After": "1000"}, _BUSY)],
-    "it says nothing": [(503, {}, {})],
-    "it says nonsense": [(503, {"Retry-After": "soon"}, {})],
+    "it says nothing": [(503, {}, {}), (429, {}, {}), FINE],
+    "it says nonsense": [
+        (503, {"Retry-After": "soon"}, {}),
+        (503, {"Retry-After": "nan"}, {}),
+        FINE,
+    ],
+    "something is missing there": [(501, {}, {})],
     "a gateway": [(502, {}, {}), (504, {}, {}), FINE],
     "broken": [(500, {}, {})],
     "a stranger": [(401, {}, {})],
@@ -386,8 +391,10 @@ TROUBLE = {
     "a conflict of another kind": [(409, {}, {})],
 }
 PAUSES = {
-    "wait as long as it says": [7.0],
-    "wait once more": [2.5, 4.0],
+    "wait as long as it says": [8.75],  # and up to a quarter more, by chance
+    "wait once more": [3.125, 5.0],
+    "it says nothing": [0.05, 0.1],
+    "it says nonsense": [0.05, 0.1],
     "a gateway": [0.05, 0.1],
     "away": [0.05, 0.1],
 }
@@ -490,3 +497,36 @@ def test_what_is_gone_at_the_second_try_was_removed_by_the_first(clock):
         one, other = both(answers, clock, lambda client: client.delete_study("one"))
         assert one == other
         assert isinstance(one[0], tuple) == (len(answers) == 1 and answers[0][0] == 404)
+
+
+def test_a_reward_is_told_as_long_as_its_lease_lasts(clock, caplog):
+    """Longer than anything else is tried; what is waited for is said, and that it is over."""
+    away = (503, {"Retry-After": "5"}, {"error": {"kind": "StorageError", "message": "no store"}})
+    handed = {"id": 0, "arm": 0, "label": "a", "attempt": 1}
+    pull = (200, {}, {"pulls": [handed], "finished": False})
+
+    def work(client):
+        study = RemoteStudy if isinstance(client, sp.Client) else AsyncStudy
+        found = study(client._transport, "one")
+        if isinstance(client, sp.Client):
+            found.ask(worker="ann", lease=600.0)
+            return found.tell(0, 1.0, "ann")
+
+        async def both():
+            await found.ask(worker="ann", lease=600.0)
+            return await found.tell(0, 1.0, "ann")
+
+        return both()
+
+    for one in both([pull, *[away] * 80, FINE], clock, work, patience=60.0):
+        result, slept, left = one
+        assert "accepted" in str(result)
+        assert sum(slept) == 80 * 6.25
+        assert not left
+    waits, over = caplog.messages[:2]
+    assert waits == "waiting, and trying again for 594 s at most: no store"
+    assert over == "it goes on, after 500 s"
+    for one in both([pull, *[away] * 200, FINE], clock, work, patience=60.0):
+        result, slept, left = one
+        assert "no store" in str(result)
+        assert 590 < sum(slept) <= 600

@@ -282,14 +282,15 @@ class Busy(http.server.BaseHTTPRequestHandler):
 def test_a_busy_service_is_asked_again_and_a_broken_one_is_not():
     fine = (200, {}, {"studies": []})
     broken = {"error": {"kind": "StorageFullError", "message": "no room"}}
+    missing = {"error": {"kind": "MissingExtraError", "message": "pip install"}}
     soon = {"Retry-After": "0.1"}
-    Busy.answers = [(429, soon, {}), (503, soon, broken), (502, {}, {}), fine, (503, {}, broken)]
+    Busy.answers = [(429, soon, {}), (503, soon, broken), (502, {}, {}), fine, (501, {}, missing)]
     server = http.server.HTTPServer(("127.0.0.1", 0), Busy)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         with Client(f"http://127.0.0.1:{server.server_port}", "sp_x", patience=30) as client:
             assert client.list_studies() == []
-            with pytest.raises(errors.StorageFullError, match="no room"):
+            with pytest.raises(errors.MissingExtraError, match="pip install"):
                 client.list_studies()
     finally:
         server.shutdown()

@@ -73,8 +73,6 @@ REFUSED = [
     {"noise": (1.0, 1.0)},
     {"algorithm": "peleg"},
     {"algorithm": "peleg", "noise": "equal"},
-    {"algorithm": "estimated-noise"},
-    {"algorithm": "checked-fit", "settings": {"inner": "estimated-noise"}, "noise": 1.0},
     {"past": "past.csv", "past_chosen": "in advance", "noise": "yes-no"},
     {"past": "past.csv", "past_chosen": "by results", "noise": (0.0, 3.5)},
     {"misfit": -1.0},

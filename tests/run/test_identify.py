@@ -135,14 +135,3 @@ def test_a_seed_decides_in_which_order_arms_come():
     assert orders == [asked(seed) for seed in (0, 1, np.random.default_rng(7), 0)]
     assert orders[0] != orders[1] != orders[2]
     assert sorted(orders[0]) == sorted(orders[1])  # which arms are pulled does not depend on it
-
-
-def test_seeds_were_called_rng():
-    with pytest.warns(DeprecationWarning, match="rng is now called seed"):
-        old = sp.identify(PROBLEM, one_by_one(), rng=4)
-    assert old == sp.identify(PROBLEM, one_by_one(), seed=4)
-    with (
-        pytest.raises(InvalidInputError, match="old name of seed"),
-        pytest.warns(DeprecationWarning, match="rng"),
-    ):
-        sp.identify(PROBLEM, one_by_one(), seed=4, rng=4)

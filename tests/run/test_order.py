@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import surepick as sp
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.state import PooledState
-from surepick.errors import InvalidInputError
 from surepick.run.order import SEEDS, FixedOrder, Order, order_of, piece, seed_of
 from surepick.verifier.order import rows_in_order
 
@@ -211,13 +210,10 @@ def test_runs_draw_their_own_order(drawn_orders):
     assert len(firsts) > 10
 
 
-def test_a_seed_fixes_the_order_by_either_name():
+def test_a_seed_fixes_the_order():
     algorithm = sp.algorithms.PooledPeleg(0.1)
-    batches = [algorithm.start(PROBLEM, **{name: 3}).ask() for name in ("seed", "rng")]
-    batches.append(algorithm.start(PROBLEM, 3).ask())
+    batches = [algorithm.start(PROBLEM, seed=3).ask(), algorithm.start(PROBLEM, 3).ask()]
     assert len({tuple(batch.arms.tolist()) for batch in batches}) == 1
-    with pytest.raises(InvalidInputError, match="rng is the old name of seed"):
-        algorithm.start(PROBLEM, 3, rng=3)
 
 
 def test_rewards_are_told_in_the_order_of_measuring():

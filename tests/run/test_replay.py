@@ -43,7 +43,6 @@ REPLAYED = {
     "static",
     "static by a union",
     "checked-fit",
-    "estimated-noise",
 }
 
 

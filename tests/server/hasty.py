@@ -14,15 +14,16 @@ _CHANGES = "SUREPICK_TEST_HASTY"  # as JSON: where a number is, and what it is t
 
 
 @contextlib.contextmanager
-def hasty_service(changes, *options):
+def hasty_service(changes, *options, storage=None):
     """A service with numbers (``surepick.server.bodies._SECONDS``) that are smaller than usual."""
     from tests.postgres import fast_folder
     from tests.server.served import Served
 
-    folder, storage = fast_folder("sp-hasty-"), "sqlite:///{}/studies.db"
+    folder = fast_folder("sp-hasty-")
+    storage = storage or f"sqlite:///{folder}/studies.db"
     more = {"what": __name__, "env": {_CHANGES: json.dumps(changes)}}
     try:
-        with Served(storage.format(folder), folder, *options, **more) as service:
+        with Served(storage, folder, *options, **more) as service:
             yield service
     finally:
         shutil.rmtree(folder)

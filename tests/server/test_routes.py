@@ -156,7 +156,6 @@ def test_a_reward_that_cannot_be_is_refused_and_nothing_is_lost(http):
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "settings": {"x": 1}}, "'x'"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "delta": 2}, "strictly between 0 and 1"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "surprise": 1}, "surprise"),
-        ({"problem": {"arms": [[1, 0], [0, 1]]}, "noise": "estimate"}, "Leave noise out"),
         ({"problem": {"arms": [[1, 0], [0, 1]], "noise": "loud"}}, "noise must be 'yes-no'"),
         ({"problem": {"arms": [[1, 0], [0, 1]], "noise": {"low": 1}}}, "noise"),
         ({"problem": {"arms": [[1, 0], [0, 1]], "noise": {"low": 1, "high": 0}}}, "below the"),

@@ -1,5 +1,6 @@
 """Notices that a receiver, a process of its own, gets: signed, once, again where it failed."""
 
+import asyncio
 import base64
 import dataclasses
 import hashlib
@@ -287,7 +288,7 @@ def test_a_name_that_turns_private_gets_nothing(study, receiver):
     _, made = hook_of(study, receiver)
     public = dataclasses.replace(made, private=False)
     with pytest.raises(InvalidInputError, match="private network"):
-        webhooks._post(public, b"{}", {})
+        asyncio.run(webhooks._post(public, b"{}", {}))
     assert receiver.all() == []
 
 

@@ -39,6 +39,7 @@ def test_who_would_wait_gets_what_another_one_has_had_for_longest(study):
     assert study.tell(1, 1.5, "dan").status == "late"
     assert [(one.kind, one.pull, one.worker) for one in study.events()] == [
         ("hedged", 0, "eve"),
+        ("renewed", 0, "eve"),
         ("hedged", 1, "dan"),
         ("late", 0, "ann"),
         ("late", 1, "dan"),

@@ -318,7 +318,7 @@ def test_what_is_forged_is_refused(url):
         batch["after"] = after
     certificate["algorithm"]["settings"]["max_batch"] = 10
     refused("overlap")
-    certificate["algorithm"]["settings"] |= {"max_batch": None, "control": "fdr"}
+    certificate["algorithm"]["settings"] |= {"max_batch": None, "claims": "fdr"}
     refused("whoever stopped may have seen later rewards")
 
 

@@ -207,7 +207,6 @@ def test_the_noise_of_a_problem_may_stand_beside_it_in_a_request(noise):
 @pytest.mark.parametrize(
     ("noise", "said"),
     [
-        ("estimate", "nothing needs to be estimated .* Leave noise out"),
         ("unknown", "noise must be 'yes-no', .* 'symmetric'"),
         (0.0, "above 0"),
         ((2, 1), "below the highest"),
@@ -218,27 +217,11 @@ def test_the_noise_of_a_problem_may_stand_beside_it_in_a_request(noise):
 def test_noise_of_no_kind_is_refused_before_a_table_is_read(noise, said):
     with pytest.raises(errors.SurepickError, match=said):
         StudySpec(name="s", table=TABLE, noise=noise)
-    if noise == "estimate":
-        with pytest.raises(errors.InvalidInputError, match=said):
-            StudySpec(name="s", problem=PROBLEM, noise=noise)
 
 
 def test_one_scale_for_each_option_needs_as_many_as_there_are():
     with pytest.raises(errors.InvalidInputError, match="2 numbers for 3 arms"):
         _ = StudySpec(name="s", table=TABLE, noise=[1.0, 2.0]).prepared
-
-
-def test_nothing_new_is_started_with_an_algorithm_for_old_files():
-    from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
-
-    for algorithm in ("estimated-noise", EstimatedNoise(0.1)):
-        with pytest.raises(errors.InvalidInputError, match="for old studies only; leave out noise"):
-            StudySpec(name="s", problem=PROBLEM, algorithm=algorithm)
-        with pytest.raises(errors.InvalidInputError, match="for old studies only"):
-            sp.identify(PROBLEM, lambda arm: 1.0 * arm, algorithm=algorithm)
-    assert "EstimatedNoise" not in dir(sp.algorithms)
-    with pytest.raises(errors.InvalidInputError, match="already exists"):
-        sp.algorithms.register("estimated-noise", EstimatedNoise)
 
 
 # -- how far features are trusted --------------------------------------------------------------

@@ -56,7 +56,6 @@ RULES = {
         lambda: certificate_of("glr in rounds"),
     ],
     "checked-fit": [lambda: certificate_of("checked-fit", inner="peleg")],
-    "estimated-noise": [lambda: certificate_of("estimated-noise", inner="peleg")],
     "misfit": [
         lambda: as_json(distrusted(None, math.inf)),
         lambda: as_json(distrusted("equal", 0.1)),
@@ -133,12 +132,14 @@ OUTCOMES = (
     "accepted: another problem",
     "accepted: other rewards",
     "accepted: other pulls, not replayed",
+    "replayed: batches left out",
     "accepted: another answer, not replayed",
     "replayed: other pulls",
     "replayed: another answer",
     "crash",
 )
 BAD = OUTCOMES[-4:]
+UNREPLAYED = BAD[0]
 PROBLEM = ("problem", "past", "options", "delta", "epsilon")
 
 
@@ -429,7 +430,7 @@ def _accepted(honest, body, found):
             set(found.candidates) != set(honest["claim"]["candidates"])
             and found.guarantee != "none"
         ):
-            return "replayed: another answer" if found.replayed else OUTCOMES[6]
+            return "replayed: another answer" if found.replayed else UNREPLAYED
     elif found.candidate != honest["claim"]["candidate"]:
         same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
         if not same and found.guarantee in ("pac", "eps-pac", "claims", "fdr"):
@@ -438,10 +439,12 @@ def _accepted(honest, body, found):
             )
     nobody = [claim == "nobody" for claim in (found.guarantee, honest["claim"]["guarantee"])]
     if nobody[0] != nobody[1] and found.guarantee in ("pac", "eps-pac", "nobody"):
-        return "replayed: another answer" if found.replayed else OUTCOMES[6]
+        return "replayed: another answer" if found.replayed else UNREPLAYED
     if _sides(body) != _sides(honest) and found.guarantee in ("claims", "fdr"):
-        return "replayed: another answer" if found.replayed else OUTCOMES[6]
+        return "replayed: another answer" if found.replayed else UNREPLAYED
     if _pulls(body) != _pulls(honest):
+        if found.replayed and _left_out(body["batches"], honest["batches"]):
+            return "replayed: batches left out"
         return "replayed: other pulls" if found.replayed else OUTCOMES[5]
     if any(_problem(body, part) != _problem(honest, part) for part in PROBLEM):
         return "accepted: another problem"
@@ -450,6 +453,16 @@ def _accepted(honest, body, found):
     if body == honest:
         return "accepted: the same"
     return "accepted: another wording"
+
+
+def _left_out(own, whole):
+    """Whether these are some of the batches, as they were and in their order.
+
+    If what comes next would have been asked for without them, too, that is a record in order: of a
+    shorter run, in which they never were. Its study's chain has them.
+    """
+    left = iter(whole)
+    return len(own) < len(whole) and all(batch in left for batch in own)
 
 
 def _row(body, candidate):

@@ -21,7 +21,7 @@ def made(control="all", threshold=None, noise=None, epsilon=0.0):
     problem = sp.Problem(np.eye(5), noise=noise, labels=["now", "b", "c", "d", "e"])
     asked = {"baseline": "now"} if threshold is None else {"threshold": threshold}
     run = sp.algorithms.PooledPeleg(
-        0.05, control=control, epsilon=epsilon, max_samples=500, **asked
+        0.05, claims=control, epsilon=epsilon, max_samples=500, **asked
     ).start(problem)
     while not run.stopped:
         batch = run.ask()
@@ -177,7 +177,7 @@ def test_claims_that_only_a_milder_control_allows_are_refused():
 def test_discoveries_take_all_of_the_capital():
     """Of k claims each takes 2M/(k delta): with half as much the certificate is refused."""
     problem = sp.Problem(np.eye(3), noise=1.0, labels=["now", "b", "c"])
-    config = sp.algorithms.PooledPeleg(0.05, baseline="now", control="fdr")
+    config = sp.algorithms.PooledPeleg(0.05, baseline="now", claims="fdr")
     for seed in range(40):
         rng, run = np.random.default_rng(seed), config.start(problem)
         while not run.stopped:
@@ -217,7 +217,7 @@ def test_discoveries_take_all_of_the_capital():
 def test_where_nobody_is_better_the_answer_is_the_baseline(control):
     rng = np.random.default_rng(1)
     problem = sp.Problem(np.eye(3), noise=0.4, labels=["now", "b", "c"])
-    asked = {"baseline": "now", "control": control, "max_samples": 200}
+    asked = {"baseline": "now", "claims": control, "max_samples": 200}
     run = sp.algorithms.PooledPeleg(0.05, **asked).start(problem)
     while not run.stopped:
         batch = run.ask()

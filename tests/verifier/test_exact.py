@@ -36,7 +36,6 @@ SAMPLES = Lazily(
             "ellipsoid",
             "checked-fit",
             "glr by a determinant",
-            "estimated-noise",
         )
     }
     | {

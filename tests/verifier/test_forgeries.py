@@ -19,7 +19,7 @@ from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.check import Check
 from surepick.verifier.questions import rule_of
-from surepick.verifier.rules import alba
+from surepick.verifier.rules import alba, complete
 from surepick.verifier.statement import _sentences
 from surepick.verifier.verify import RULES, verify
 
@@ -50,7 +50,6 @@ RULERS = {
     "glr": ("lingame", {}, 20),
     "glr by a determinant": ("lazy-ts", {}, 20),
     "glr in rounds": ("uniform", {}, 30),
-    "estimated-noise": ("estimated-noise", {}, 60),
     "checked-fit": ("checked-fit", {}, 20),
     "pooled, scales unknown": ("pooled-peleg", {}, 20),
     "pooled, equal scales": ("pooled-peleg", {}, 12),
@@ -115,7 +114,7 @@ def records(certificate):
     if evidence.get("rule") == "pairs":  # nothing but the numbers of its blocks
         return []
     for record in found:
-        if isinstance(record.get("dropped"), dict):
+        if isinstance(record.get("dropped"), dict) and "certain" not in record["dropped"]:
             columns = record["dropped"]
             rows = zip(*columns.values(), strict=True)
             record["dropped"] = [dict(zip(columns, row, strict=True)) for row in rows]
@@ -153,6 +152,7 @@ def completed(certificate):
             return found
 
         patch.setattr(alba._Sample, "compare", overheard)
+        patch.setattr(complete._Race, "_drop", _sure_of(complete._Race._drop))
         accomplice = Accomplice(body)
         rule_of(accomplice, RULES[body["evidence"]["rule"]]).shown(accomplice)
     for place, key in places:
@@ -163,6 +163,22 @@ def completed(certificate):
     return body | {"digest": fingerprint(body)}
 
 
+def _sure_of(drop):
+    """As tables drop options, and writes down who of them is behind for certain."""
+
+    def dropping(race, dropped, alive, peaks, where):
+        table, rest = race.table, race.table.items - race.table.met
+        scores = table.scores[:, : table.met]
+        there = [x for x in alive if (scores[x] >= 0).all()]
+        best = sorted((int(scores[x].sum()) for x in there), reverse=True)
+        edge = best[race.m - 1] if len(best) >= race.m else 0
+        sure = [x for x in there if edge - int(scores[x].sum()) > rest * table.unit]
+        dropped["certain"] = [x in sure for x in dropped["candidate"]]
+        drop(race, dropped, alive, peaks, where)
+
+    return dropping
+
+
 def sentence(certificate, kind, left=1):
     """What has to be said where so many are left; by the verifier, so that it finds no fault."""
     found = _sentences(Accomplice(certificate), kind, left)
@@ -171,8 +187,6 @@ def sentence(certificate, kind, left=1):
 
 def concluded(certificate, survivors, kind="pac"):
     """The certificate with another conclusion, as the rule in question may draw it."""
-    if certificate["evidence"]["rule"] == "estimated-noise":
-        kind = "heuristic"
     claim = certificate["claim"] | {
         "candidate": survivors[0],
         "label": str(survivors[0]),
@@ -231,8 +245,6 @@ def test_who_was_not_beaten_cannot_be_dropped(ruler):
 def own_batches(certificate):
     """The batches that the rule proper is about."""
     evidence, batches = certificate["evidence"], certificate["batches"]
-    if evidence["rule"] == "estimated-noise":
-        return batches[evidence["rounds"] :]
     if evidence["rule"] == "checked-fit":
         pairs = zip(batches, evidence["extra"], strict=True)
         return [batch for batch, extra in pairs if set(batch["arms"]) - set(extra)]
@@ -273,7 +285,7 @@ def test_a_drop_cannot_be_taken_back(ruler):
     assert refused(completed(honest | {"claim": honest["claim"] | claim}))
 
 
-@pytest.mark.parametrize("ruler", [ruler for ruler in RULERS if ruler != "estimated-noise"])
+@pytest.mark.parametrize("ruler", RULERS)
 def test_a_smaller_epsilon_than_was_shown_cannot_be_claimed(ruler):
     honest = certificate_of(ruler, theta=TIED, epsilon=0.4)
     left = honest["claim"]["survivors"]
@@ -335,18 +347,4 @@ def test_pulls_of_a_cycle_are_whole_cycles(number):
     batch["counts"][0] *= 3
     batch["sums"][0] *= 3
     forgery["claim"]["samples"] += 2 * batch["counts"][0] // 3
-    assert refused(completed(forgery))
-
-
-def test_an_estimated_noise_promises_nothing():
-    honest = certificate_of("estimated-noise")
-    claim = {"guarantee": "pac", "statement": sentence(honest, "pac")}
-    assert refused(completed(honest | {"claim": honest["claim"] | claim}))
-
-
-def test_the_pilot_cannot_be_swapped_for_luckier_pulls():
-    """The noise as a shorter pilot would have given it, and everything else worked out from it."""
-    honest = certificate_of("estimated-noise")
-    forgery = copy.deepcopy(honest)
-    forgery["evidence"]["noise"][0]["noise"] /= 2
     assert refused(completed(forgery))

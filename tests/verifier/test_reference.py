@@ -240,7 +240,6 @@ def test_candidates_of_their_own():
     [
         ("peleg", {}),
         ("alba", {"norm_bound": 4.0}),
-        ("estimated-noise", {}),
         ("pooled-peleg", {"epsilon": 0.5}),
         ("pooled-peleg", {"max_samples": 60}),
     ],

@@ -473,21 +473,19 @@ class Algorithm(ABC):
         default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
         return {k: v for k, v in given.items() if k not in default or default[k] != v}
 
-    def start(self, problem: Problem, seed: Any = None, *, rng: Any = None) -> Any:
+    def start(self, problem: Problem, seed: Any = None) -> Any:
         """Start a run on ``problem``.
 
-        ``seed``, also called ``rng``, is a whole number or a ``numpy.random.Generator``. It decides
+        ``seed`` is a whole number or a ``numpy.random.Generator``. It decides
         in which order the pulls of a batch are handed out, and what algorithms draw that draw.
         Without one that order is drawn afresh; it is kept with the run and its certificate.
         """
-        if seed is not None and rng is not None:
-            raise InvalidInputError("rng is the old name of seed: give only one of them")
         if not isinstance(problem, Problem):
             raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
         if _start_run is None:  # runs stand above algorithms, and say how they are started
             importlib.import_module("surepick.run")
         start: Any = _start_run
-        return start(self, problem, rng if seed is None else seed)
+        return start(self, problem, seed)
 
     def promise(self, kind: NoiseKind, epsilon_used: bool) -> Promise:
         """What an answer reached by the stopping rule promises, with such noise."""

@@ -27,12 +27,20 @@ class Guarantee(str):
 
     kind: str
     promise: Promise
+    conditions: list[dict[str, Any]]  #: on what it rests, for programs
 
-    def __new__(cls, kind: str, sentence: str, promise: Promise | None = None) -> Guarantee:
+    def __new__(
+        cls,
+        kind: str,
+        sentence: str,
+        promise: Promise | None = None,
+        conditions: list[dict[str, Any]] | None = None,
+    ) -> Guarantee:
         """A guarantee of this kind, in these words; without parts they say it all."""
         made = super().__new__(cls, sentence)
         made.kind = kind
         made.promise = promise or Promise(0.0, as_said(kind, sentence))
+        made.conditions = conditions or made.promise.conditions_listed()
         return made
 
     @classmethod
@@ -41,7 +49,7 @@ class Guarantee(str):
         return cls(promise.kind, promise.exact, promise)
 
     def __reduce__(self) -> tuple[Any, ...]:  # for copies, and answers sent between processes
-        return type(self), (self.kind, str(self), self.promise)
+        return type(self), (self.kind, str(self), self.promise, self.conditions)
 
     def __bool__(self) -> bool:
         return self.kind in PROVEN

@@ -49,13 +49,6 @@ _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
     OF_PAIRS: ("pairs.pairs", "Pairs", None),
     "checked-fit": ("wrappers.checked_fit", "CheckedFit", None),
 }
-# so that old studies, saved runs and certificates go on; nothing new is started with them
-_RETIRED: dict[str, tuple[str, str, str | None]] = {
-    "estimated-noise": ("wrappers.estimated_noise", "EstimatedNoise", None),
-}
-_INSTEAD = {
-    "estimated-noise": f"leave out noise, and use {DEFAULT}, which needs no estimate of it",
-}
 _REGISTERED: dict[str, Any] = {}
 
 
@@ -76,7 +69,7 @@ def register(name: str, make: Any) -> None:
     >>> get("slow-peleg", delta=0.1).growth
     1.2
     """
-    if name in (*names(), *_WRAPPERS, *_RETIRED):
+    if name in (*names(), *_WRAPPERS):
         raise InvalidInputError(f"name: an algorithm called {name!r} already exists")
     _REGISTERED[name] = make
 
@@ -102,7 +95,7 @@ def names() -> tuple[str, ...]:
 
 def maker(name: str) -> Callable[..., Algorithm]:
     """What builds the algorithm registered under ``name``: a class, or one of its constructors."""
-    ours = _BUILT_IN | _WRAPPERS | _RETIRED
+    ours = _BUILT_IN | _WRAPPERS
     if name not in ours:
         if name not in _REGISTERED and name not in names():
             raise UnknownNameError.among("algorithm", name, names())
@@ -137,15 +130,6 @@ def get(name: str, **settings: Any) -> Algorithm:
         if "argument" not in str(error):
             raise
         raise InvalidInputError(f"{name}: {error}") from None
-
-
-def refuse_retired(algorithm: Algorithm) -> None:
-    """Refuse to start anything new with an algorithm that is there for old files only."""
-    for name in (algorithm.registered_name(), getattr(algorithm, "inner", "")):
-        if name in _RETIRED:
-            raise InvalidInputError(
-                f"algorithm: {name} is kept for old studies only; {_INSTEAD[name]}"
-            )
 
 
 def classes() -> dict[str, tuple[str, str]]:

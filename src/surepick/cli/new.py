@@ -61,8 +61,8 @@ class _Noise(click.ParamType):
         return "|".join([*words(), "NUMBER"])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float | str | list[float]:
-        if not isinstance(value, str) or value == "estimate":
-            return value  # what 0.1.0 called estimate is refused where all doors meet
+        if not isinstance(value, str):
+            return value
         try:
             numbers = [float(one) for one in value.split(",")]
         except ValueError:

@@ -73,6 +73,9 @@ from surepick.cli.studies import storage_option
     "--plan-seconds", default=120.0, show_default=True, help="Longest time for a forecast."
 )
 @click.option(
+    "--metrics-open", is_flag=True, help="Show /metrics to anybody; else it needs a token."
+)
+@click.option(
     "--notices",
     default=30.0,
     show_default=True,

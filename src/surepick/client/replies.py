@@ -73,7 +73,9 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         label=found["label"],
         samples=found["samples"],
         pulls=np.array(found["pulls"], dtype=np.int64),
-        guarantee=Guarantee(guarantee["kind"], guarantee["text"]),
+        guarantee=Guarantee(
+            guarantee["kind"], guarantee["text"], conditions=guarantee["conditions"]
+        ),
         survivors=tuple(found["survivors"]),
         equivalent=tuple(found["equivalent"]),
         batches=found["batches"],

@@ -9,6 +9,8 @@ they cannot come to differ.
 from __future__ import annotations
 
 import inspect
+import math
+import time
 import uuid
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
@@ -76,6 +78,7 @@ class Request:
     gone_is_done: bool = False  #: what is gone at a second try was removed by the first
     says_of_each: bool = False  #: a refusal that says what became of each reward is an answer
     raw: bool = False  #: the answer is a file, not JSON
+    until: float = -math.inf  #: by the monotonic clock: it is worth trying as long as this
 
 
 R = TypeVar("R")
@@ -133,6 +136,7 @@ class StudyRequests:
     def __init__(self, name: str) -> None:
         self._path = _path(name)
         self._held: dict[int, str] = {}  # pull -> whom this object asked for
+        self._leases: dict[int, float] = {}  # pull -> when its lease ends
         self._labels: dict[int, str] = {}  # pull -> what it is for
         self._definition: dict[str, Any] | None = None
         self._made: tuple[Problem, Algorithm] | None = None
@@ -189,7 +193,8 @@ class StudyRequests:
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
-        pulls = pulls_of(found)
+        pulls, ends = pulls_of(found), time.monotonic() + lease
+        self._leases.update((pull.id, ends) for pull in pulls)
         known = self._definition
         if known is not None and any(p.arm >= len(known["problem"]["labels"]) for p in pulls):
             self._forget()
@@ -228,9 +233,12 @@ class StudyRequests:
             body: dict[str, Any] = {"rewards": reward_rows(part, said)}
             body |= {} if holder is None else {"worker": holder}
             body |= {"strict": True} if strict else {}
-            told += told_of((yield from self._post("/tell", body, says_of_each=True))["told"])
+            until = max((self._leases.get(one.pull, -math.inf) for one in part), default=-math.inf)
+            how: dict[str, Any] = {"says_of_each": True, "until": until}
+            told += told_of((yield from self._post("/tell", body, **how))["told"])
         for reward in checked:
             self._held.pop(reward.pull, None)
+            self._leases.pop(reward.pull, None)
             self._labels.pop(reward.pull, None)
         return told
 
@@ -243,7 +251,8 @@ class StudyRequests:
         body: dict[str, Any] = {"pull": pull, "reason": reason[:MOST_LETTERS]}
         body |= {} if holder is None else {"worker": holder}
         body |= {"final": True} if final else {}
-        return (yield from self._post("/fail", body))["returned"]
+        until = self._leases.pop(pull, -math.inf)
+        return (yield from self._post("/fail", body, until=until))["returned"]
 
     # -- what people do to it: the methods of a study for single kinds go through these -----
     def act(

@@ -29,6 +29,7 @@ from surepick.errors import (
 
 _log = logging.getLogger(__name__)
 PAUSES = (0.05, 5.0)  # seconds before the second try, and before any later one at most
+_QUIET = 3.0  # seconds of waiting after which it is said what is waited for
 _BY_STATUS = {401: AccessError, 403: AccessError, 429: TooManyRequestsError}
 
 
@@ -78,7 +79,11 @@ class Transport:
             return done.value
 
     def send(self, request: Request) -> Any:
-        """The answer, tried again for ``patience`` seconds while the service is away or busy."""
+        """The answer, tried again while the service is away or busy.
+
+        That goes on for ``patience`` seconds, and for what is to be told of a pull as long as its
+        lease lasts: nobody else has it until then.
+        """
         tries = Tries(request, self.patience)
         while True:
             answer, after = self._try(request)
@@ -103,9 +108,11 @@ class Transport:
             return self.lost(error)
         return judged(request, response)
 
-    def lost(self, error: Exception) -> tuple[SurepickError, float]:
-        """What stands for a connection that was lost."""
+    def lost(self, error: Exception) -> tuple[SurepickError, float | None]:
+        """What stands for a connection that was lost; a certificate gets no better by waiting."""
         text = f"{self.url} does not answer ({type(error).__name__}: {error})"
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return ServiceUnreachableError(f"{text}; name the one to trust (verify=)"), None
         return ServiceUnreachableError(text), 0.0
 
     def trusted(self) -> Any:
@@ -183,35 +190,48 @@ class Tries:
     """How often a request is sent, and how long to wait in between."""
 
     def __init__(self, request: Request, patience: float) -> None:
-        self._request, self._end = request, time.monotonic() + patience
-        self._pause, self._count = PAUSES[0], 0
+        self._request, self._began = request, time.monotonic()
+        self._end = max(self._began + patience, request.until)
+        self._pause, self._count, self._said = PAUSES[0], 0, False
 
     def pause(self, answer: Any, after: float | None) -> float | None:
         """Seconds until the next try, None where there is an answer; or the error that it is."""
         self._count += 1
+        now = time.monotonic()
         if not isinstance(answer, SurepickError):
+            if self._said:
+                _log.warning("it goes on, after %.0f s", now - self._began)
             return None
         gone = isinstance(answer, UnknownStudyError) and self._request.gone_is_done
         if gone and self._count > 1:
             return None
-        if after is None or time.monotonic() + after > self._end:
+        if after is None or now + after > self._end:
             raise answer
-        _log.info("%s %s: trying again (%s)", self._request.method, self._request.path, answer)
-        pause = max(after, random.uniform(0.5, 1.0) * self._pause)
+        # Longer each time, and for each caller another while: all come back at once otherwise.
+        pause = random.uniform(0.5, 1.0) * self._pause
         self._pause = min(2 * self._pause, PAUSES[1])
-        return pause
+        self._say(answer, now)
+        return max(after * random.uniform(1.0, 1.25), pause) if after else pause
+
+    def _say(self, answer: SurepickError, now: float) -> None:
+        """What is waited for, once, where it is not over in a moment."""
+        _log.info("%s %s: trying again (%s)", self._request.method, self._request.path, answer)
+        if now - self._began >= _QUIET and not self._said:
+            self._said = True
+            _log.warning(
+                "waiting, and trying again for %.0f s at most: %s", self._end - now, answer
+            )
 
 
 def _retry_after(response: Any) -> float | None:
     """Seconds after which to try again, as the service or a gateway needs it; None: do not."""
-    if response.status_code in (502, 504):
-        return 0.0
-    if response.status_code not in (429, 503):
+    if response.status_code not in (429, 502, 503, 504):
         return None
     try:
-        return float(response.headers["Retry-After"])
+        after = float(response.headers["Retry-After"])
     except (KeyError, ValueError):
-        return None
+        return 0.0  # as soon as seems fit
+    return after if after >= 0.0 else 0.0
 
 
 def _need_http() -> ModuleType:

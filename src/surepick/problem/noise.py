@@ -24,11 +24,6 @@ from surepick.promise import Condition, Promised
 MOST_SEGMENTS = 16  #: of visitors who are counted by segment
 _SHARES_SLACK = 1e-6  # by which shares may miss 1: people round
 _BOUNDS = re.compile(r"(.+?)\.\.(.+)")  # "0...5" is 0 to 0.5
-#: what to do instead of what 0.1.0 had for noise that is not known
-INSTEAD_OF_ESTIMATE = (
-    "noise: 'estimate' no longer exists, because nothing needs to be estimated beforehand. Leave "
-    "noise out: the guarantee then holds however large the noise is"
-)
 #: what bets on items rest on, where rewards have no bounds
 ITEMS_PROVIDED = Condition(
     "provided that what two options differ by on an item is as likely to be above its mean as "
@@ -769,9 +764,11 @@ class Preference(WithinBounds):
     @property
     def provided(self) -> Condition:
         return Condition(
-            "where a tie counts half for each, and provided that no comparison depends on how the "
-            "others came out",
+            "where a tie counts half for each, options being what was shown of them, and provided "
+            "that no comparison depends on how the others came out",
             "if no comparison depends on how the others came out (a tie counts half for each)",
+            meaning="Options are compared by what was shown of them: where that was one kept "
+            "answer each, this is about these answers.",
         )
 
     @property
@@ -872,8 +869,6 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
             found = kind.read(noise, n_arms)
             if found is not None:
                 return found
-    if noise == "estimate":
-        raise InvalidInputError(INSTEAD_OF_ESTIMATE)
     raise InvalidInputError(f"noise must be {choices()}; got {noise!r}")
 
 

@@ -259,7 +259,7 @@ class Answer:
                 "kind": self.guarantee.kind,
                 "text": str(self.guarantee),
                 "plain": self.plain,
-                "conditions": self.guarantee.promise.conditions_listed(),
+                "conditions": self.guarantee.conditions,
             },
             "survivors": list(self.survivors),
             "equivalent": list(self.equivalent),

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker, refuse_retired
+from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker
 from surepick.arrays import limits
 from surepick.arrays.types import IntArray
 from surepick.calls.afresh import SET_BACK
@@ -17,7 +16,6 @@ from surepick.calls.many import Calls
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.renamed import renamed
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch
@@ -28,7 +26,6 @@ from surepick.text import plural
 _log = logging.getLogger(__name__)
 
 
-@renamed(control="claims")
 def identify(
     problem: Problem,
     measure: Callable[..., float] | None = None,
@@ -59,7 +56,6 @@ def identify(
     per_minute: float | None = None,
     timeout: float | None = None,
     retries: int = 0,
-    rng: Any = None,
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
 
@@ -154,8 +150,6 @@ def identify(
         How often a call is tried again that failed in a way that may pass (a lost connection, a
         time-out, status 500); by default its error is raised. On a complete table a cell that fails
         for good counts as the worst score: ``answer.unmeasured`` lists them.
-    rng
-        The name of ``seed`` in version 0.2.
 
     Notes
     -----
@@ -196,11 +190,6 @@ def identify(
     for name, given in functions.items():
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
-    if rng is not None:
-        warnings.warn("identify: rng is now called seed", DeprecationWarning, stacklevel=2)
-        if seed is not None:
-            raise InvalidInputError("rng is the old name of seed: give only one of them")
-        seed = rng
     if minimise is not None:
         problem = problem.with_direction(minimise)
     if keep is not None and problem.rank < problem.n_arms and not problem.transductive:
@@ -321,7 +310,6 @@ def configure(
             raise InvalidInputError(f"{name}: the algorithm is configured already; set it there")
     else:
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
-    refuse_retired(algorithm)
     return algorithm
 
 

@@ -58,7 +58,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
         several=said.several,
         smaller=said.smaller,
         stopped=stopped,
-        why=known.reasons.get(said.why, Reason(said.why, joint=said.joint)) if said.why else None,
+        why=known.reasons.get(said.why, Reason(said.why)) if said.why else None,
     )
 
 

@@ -37,14 +37,15 @@ async def work(
     body: BaseModel | Large | None = None,
     *,
     helpers: Helpers | None = None,
+    most: float | None = None,
     **given: Any,
 ) -> bytes:
-    """What a long task comes to, as JSON; a large body is parsed by the helper."""
+    """What a task of at most so many seconds comes to; a large body is parsed by the helper."""
     service = service_of(request)
     if isinstance(body, BaseModel):
         given["body"] = body.model_dump(exclude_unset=True)
     raw = body.content if isinstance(body, Large) else b""
-    seconds = service.settings.task_seconds
+    seconds = service.settings.task_seconds if most is None else most
     return await _whole(request, helpers or service.tasks, task, seconds, given, raw)
 
 

@@ -84,6 +84,7 @@ class Gate:
     ) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
         self._hosts = settings.hosts
+        self._open = OPEN | ({("GET", _METRICS)} if settings.metrics_open else frozenset())
         sites = " ".join(settings.pictures_from)
         policy = f"{_POLICY}; img-src 'self' {sites}" if sites else _POLICY
         self._policy = (b"content-security-policy", policy.encode())
@@ -127,9 +128,10 @@ class Gate:
             self._count(self._page, _address(scope))
             return receive
         self._check_host(scope, headers)
-        is_open = (method, path) in OPEN or path.startswith(OPEN_FOLDER)
+        is_open = (method, path) in self._open or path.startswith(OPEN_FOLDER)
         caller = None if is_open else await self._caller(scope, headers)
         if caller is None:
+            scope.setdefault("state", {})["open"] = True
             self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
             self._count(self._rate_of(path), caller.token.owner)

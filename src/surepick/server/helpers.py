@@ -3,7 +3,8 @@
 Threads would not do: Python runs one at a time, and every worker would wait for a reader's export.
 A helper does one task at a time, in a process of its own, and sends what comes of it in parts. It
 is ended when its task takes too long, or when whoever wanted it has gone; the next task starts
-another one. Each caller has one task at a time; others of the same caller wait in line.
+another one. Each caller has one task at a time; others of the same caller wait in line. It ends by
+itself once its service is gone, however that came.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ _MOST_WAITING = 32  # tasks of one caller
 _IDLE_SECONDS = 300.0  # after which a helper without work is ended
 _LINE = 2**20  # bytes that are read ahead
 _PIECE = 2**18  # bytes of a body that are written at a time
+_LATE = {
+    "plan": "the forecast takes longer than {:g} s: try fewer trials, a larger gap or fewer options"
+}  # what is said of a task that takes too long; of others:
+_LATE_OTHERS = "this took longer than {:g} s and was stopped"
 
 
 class Helpers:
@@ -173,9 +178,8 @@ class _Helper:
                     break
                 yield content
         except TimeoutError:
-            raise InvalidInputError(
-                f"this took longer than {seconds:g} s and was stopped"
-            ) from None
+            late = _LATE.get(task, _LATE_OTHERS)
+            raise InvalidInputError(late.format(seconds)) from None
         except (asyncio.IncompleteReadError, OSError):
             _log.warning("a helper ended in the middle of a task (%s; out of memory?)", task)
             raise ServiceError("this was stopped before it was done; it may be too large") from None

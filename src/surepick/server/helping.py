@@ -1,6 +1,7 @@
 """A helper's process: takes tasks on stdin, and sends parts of what comes of them on stdout.
 
-A task is a line of JSON, which says how many bytes of a body follow it.
+A task is a line of JSON, which says how many bytes of a body follow it. A thread reads all the
+time, so that the process ends as soon as stdin does: nobody is there any more for whom to work.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from surepick.errors import OutOfMemoryError, SurepickError
 from surepick.server.helpers import END, ERROR, PART
@@ -32,25 +35,34 @@ def main() -> None:
     # What anything prints must not come between the parts.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    tasks = Tasks(settings)
-    for line in sys.stdin.buffer:
-        asked = json.loads(line)
+    tasks, waiting = Tasks(settings), queue.SimpleQueue()
+    threading.Thread(target=_read, args=(sys.stdin.buffer, waiting), daemon=True).start()
+    while True:
+        asked, body = waiting.get()
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, asked["seconds"] + _GRACE)
         try:
-            body = sys.stdin.buffer.read(asked.get("body", 0))
             for part in _gathered(tasks.do(asked["task"], asked["given"], body)):
                 _send(out, PART, part)
             _send(out, END, b"")
         except BrokenPipeError:
-            return
+            break
         except MemoryError:
             _send_error(out, OutOfMemoryError("this needs more memory than the service allows"))
-            return  # a process of this size is not kept
+            break  # a process of this size is not kept
         except Exception as error:
             _send_error(out, error)
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
+    os._exit(0)  # an orderly end would wait for the thread that reads
+
+
+def _read(source: BinaryIO, waiting: queue.SimpleQueue[tuple[dict[str, Any], bytes]]) -> None:
+    """Take in tasks as they come, until whoever sends them is gone; so is this process then."""
+    for line in source:
+        asked = json.loads(line)
+        waiting.put((asked, source.read(asked.get("body", 0))))
+    os._exit(0)  # in the middle of a task, too
 
 
 def _take_less(memory: int) -> None:
@@ -62,6 +74,8 @@ def _take_less(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     os.nice(_PATIENCE)
     # Linux shares processors between sessions first; a helper is a session of its own.
+    if os.getsid(0) != os.getpid():
+        return
     with contextlib.suppress(OSError):
         Path("/proc/self/autogroup").write_text(str(_PATIENCE))
 

@@ -12,6 +12,7 @@ from sqlalchemy import exists, literal_column, select
 
 from surepick.algorithms.registry import OF_PAIRS
 from surepick.errors import (
+    ServiceError,
     StorageError,
     StudyDamagedError,
     SurepickError,
@@ -60,6 +61,13 @@ _ALL = (
 )
 
 
+def _of_the_study(error: Exception) -> bool:
+    """Whether an error says that a study cannot be read, not that nobody could look at it now."""
+    return isinstance(error, StudyDamagedError) or not isinstance(
+        error, StorageError | ServiceError
+    )
+
+
 class Listing:
     """Lists studies; those that cannot be read are listed too, as broken.
 
@@ -95,11 +103,9 @@ class Listing:
                 self._broken[number] = None
             except UnknownStudyError:
                 continue
-            except StorageError as error:
-                if not isinstance(error, StudyDamagedError):
-                    return  # the database is away; later
-                self._note(number, name, error)
             except SurepickError as error:
+                if not _of_the_study(error):
+                    return  # the database is away, or a helper is; later
                 self._note(number, name, error)
 
     def _note(self, number: int, name: str, error: Exception) -> None:
@@ -130,8 +136,11 @@ class Listing:
         except UnknownStudyError:
             return None
         except (SurepickError, ValueError, KeyError, TypeError) as error:
-            self._note(row.id, row.name, error)
-            shown["broken"] = self._broken[row.id]
+            if _of_the_study(error):
+                self._note(row.id, row.name, error)
+                shown["broken"] = self._broken[row.id]
+            elif isinstance(error, StorageError):
+                raise  # nobody can look at any of them
         return shown
 
     async def _summary(self, row: Any) -> dict[str, Any]:

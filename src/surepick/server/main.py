@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+import multiprocessing
+import multiprocessing.process
 import os
+import signal
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from surepick.server import logs
@@ -14,7 +20,10 @@ from surepick.server.settings import SETTINGS, Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+_log = logging.getLogger(__name__)
 _GRACE = 60  # seconds for requests under way when the service is stopped
+_STARTING = 30  # seconds until a process that says nothing counts as hung; it loads much at first
+_ALONE = 10.0  # seconds for them where the main process was killed
 
 
 def admin_token(settings: Settings, *, another: bool = False) -> str | None:
@@ -58,6 +67,7 @@ def serve(settings: Settings) -> None:
             access_log=False,
             log_config=logs.configuration(settings.log_level),
             timeout_graceful_shutdown=_GRACE,
+            timeout_worker_healthcheck=_STARTING,
         )
 
 
@@ -77,4 +87,32 @@ def app() -> FastAPI:
     """The application of this process (uvicorn calls this)."""
     from surepick.server.app import make_app
 
-    return make_app(Settings.from_json(os.environ[SETTINGS]))
+    _keep_to_this_process()
+    made = make_app(Settings.from_json(os.environ[SETTINGS]))
+    main = multiprocessing.parent_process()
+    if main is not None:
+        threading.Thread(target=_end_with, args=(main,), daemon=True).start()
+    return made
+
+
+def _keep_to_this_process() -> None:
+    """Let helpers have nothing that is open here: what they kept would outlive the service.
+
+    One of several processes has the socket that listens from the main one, ready to be inherited.
+    """
+    for name in os.listdir("/dev/fd") if os.path.isdir("/dev/fd") else ():
+        if int(name) > 2:
+            with suppress(OSError):  # the one that has just listed them
+                os.set_inheritable(int(name), False)
+
+
+def _end_with(main: multiprocessing.process.BaseProcess) -> None:
+    """End this process once the main one is gone: it would keep the port, and nobody manage it.
+
+    The main process holds the other end of a pipe, which closes however it ends.
+    """
+    main.join()
+    _log.warning("the main process of the service is gone; this one ends, too")
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(_ALONE)
+    os._exit(1)

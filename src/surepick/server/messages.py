@@ -59,8 +59,8 @@ class PullOut(Answered):
     """A measurement to make."""
 
     id: int
-    arm: int
-    label: str
+    arm: int | None = Field(None, description="Judges are not told which options they compare.")
+    label: str | None = None
     attempt: int
     stratum: str | None = Field(None, description="The day, plate, … that the pull belongs to.")
     item: int | None = Field(None, description="The item to measure the option on.")
@@ -208,7 +208,7 @@ class NewToken(BaseModel):
 
     model_config = example(role="worker", studies=["layouts"], expires_in=86400)
 
-    role: Literal["admin", "worker", "viewer"]
+    role: Literal["admin", "worker", "viewer", "judge"]
     studies: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
     expires_in: Annotated[Finite, Field(gt=0, le=1e10)] | None = Field(
         None, description="Seconds; never by default."

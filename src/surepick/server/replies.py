@@ -17,7 +17,6 @@ from surepick.errors import (
     ServiceError,
     StorageConnectionError,
     StorageError,
-    StorageFullError,
     StorageLockedError,
     StudyDamagedError,
     StudyExistsError,
@@ -40,16 +39,13 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (StudyDamagedError, 500),
     (StorageError, 503),
     (ServiceError, 500),
-    (MissingExtraError, 503),
-    (PluginError, 503),
+    (MissingExtraError, 501),
+    (PluginError, 501),
     (SurepickError, 422),
 )
-#: seconds after which it may have passed
-_WORTH_RETRYING: tuple[tuple[type[SurepickError], int], ...] = (
-    (StorageLockedError, 1),
-    (StorageConnectionError, 1),
-    (StorageFullError, 5),
-)
+#: seconds after which a fault of the storage may have passed
+_SOON, _LATER = 1, 5
+_PASSES_SOON = (StorageLockedError, StorageConnectionError)
 
 
 class Json(Response):
@@ -77,7 +73,8 @@ def refusal(status: int, kind: str, message: str, headers: dict[str, str] | None
 def explain(problem: SurepickError, study: str | None) -> Json:
     """One of our errors as an answer.
 
-    What a database says about itself (addresses, users, other studies) stays in the log.
+    A fault of the storage says nothing about what was asked: it is always 503, and when to ask
+    again. What a database says about itself (addresses, users, other studies) stays in the log.
     """
     status = next(code for kind, code in _STATUS if isinstance(problem, kind))
     message = str(problem)
@@ -85,10 +82,11 @@ def explain(problem: SurepickError, study: str | None) -> Json:
         message = f"no study is called {study!r}"
     elif isinstance(problem, StudyExistsError):
         message = "a study of this name already exists"
-    elif status == 503 and isinstance(problem, StorageError):
+    wait = None
+    if status == 503:
         message = "the database cannot be used at the moment; see the log of the service"
-    wait = next((s for kind, s in _WORTH_RETRYING if isinstance(problem, kind)), None)
-    if isinstance(problem, TooManyRequestsError):
+        wait = _SOON if isinstance(problem, _PASSES_SOON) else _LATER
+    elif isinstance(problem, TooManyRequestsError):
         wait = problem.wait
     headers = None if wait is None else {"Retry-After": str(wait)}
     return refusal(status, type(problem).__name__, message, headers)

@@ -16,6 +16,7 @@ from typing import Any
 from fastapi import Request
 
 from surepick.algorithms.pooled.peleg import PooledPeleg
+from surepick.errors import StorageError
 from surepick.server import metrics
 from surepick.server.charges import Charges
 from surepick.server.helpers import Helpers
@@ -24,7 +25,7 @@ from surepick.server.settings import Settings
 from surepick.server.signing import Signer, default_path
 from surepick.server.studies import Studies
 from surepick.server.tokens import Tokens
-from surepick.server.webhooks import Webhooks
+from surepick.server.webhooks import Sending, Webhooks
 
 _log = logging.getLogger(__name__)
 
@@ -42,8 +43,9 @@ class Service:
         self.looks, self.tasks = Helpers(1), Helpers(settings.helpers)
         self.tells = Helpers(1)  # who tells thousands of rewards does not wait for exports
         self.webhooks = Webhooks(self.studies.storage)
+        self.sending = Sending(self.webhooks, run=self.studies.threads.slow)
         self.listing = Listing(self.studies, self.looks)
-        self.planning = asyncio.Lock()
+        self.plans, self.planning = Helpers(1), asyncio.Lock()  # one forecast at a time
         self.streams: Counter[str] = Counter()  # open ones, by token
         self.charges = Charges(settings.rate)
         self._metrics = (-math.inf, b"")
@@ -77,9 +79,11 @@ class Service:
         finally:
             warming.cancel()
             sending.cancel()
+            await self.sending.close()
             self.looks.close()
             self.tasks.close()
             self.tells.close()
+            self.plans.close()
             for one, then in before.items():
                 signal.signal(one, then)
             await self.studies.stop_waiting()
@@ -93,7 +97,9 @@ class Service:
             try:
                 if await self.studies.threads.quick(self.webhooks.of):
                     await self.looks.whole("notices", "notices", self.settings.task_seconds, {})
-                    await self.studies.threads.slow(self.webhooks.send)
+                    await self.sending.begin()
+            except StorageError as error:
+                _log.warning("notices wait for the database: %s", error)
             except Exception:  # nothing is lost: it is tried again after the next pause
                 _log.exception("notices could not be sent")
 

@@ -90,6 +90,8 @@ class Settings:
         Longest time for a forecast.
     session_hours
         How long a login of the page lasts.
+    metrics_open
+        Show ``/metrics`` to anybody, without a token.
     notices
         Seconds between two looks at what is to be sent to webhooks; 0: nothing is sent.
     signing_key
@@ -124,6 +126,7 @@ class Settings:
     max_lease: float = 3600.0
     plan_seconds: float = 120.0
     session_hours: float = 12.0
+    metrics_open: bool = False
     notices: float = 30.0
     signing_key: str | None = None
     log_level: str = "info"

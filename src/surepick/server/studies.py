@@ -53,6 +53,11 @@ class Opened:
         self._looked: tuple[Any, float, bytes] | None = None
 
     @property
+    def of_pairs(self) -> bool:
+        """Whether options are compared two at a time."""
+        return self.study.desk.problem.pairing is not None
+
+    @property
     def busy(self) -> bool:
         """Whether somebody is using it now."""
         serving = self._serving is not None and not self._serving.done()
@@ -147,7 +152,7 @@ class Opened:
 
     def _shown(self, pulls: list[Pull]) -> list[dict[str, Any]]:
         """What judges see of each, where two options are compared."""
-        if self.study.desk.problem.pairing is None:
+        if not self.of_pairs:
             return [{}] * len(pulls)
         return [{"shown": one} for one in self.study.shown(pulls, self._pictures_from)]
 
@@ -206,7 +211,7 @@ class Studies:
         self, url: str, threads: int, most: int, pictures_from: tuple[str, ...] = ()
     ) -> None:
         self._pictures_from = pictures_from
-        self.storage = open_storage(url)
+        self.storage = open_storage(url, later=True)
         self.threads = Threads(threads)
         self._most = most
         self._opened: OrderedDict[str, Opened] = OrderedDict()

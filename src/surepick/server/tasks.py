@@ -11,7 +11,7 @@ from typing import Any
 from surepick.errors import CertificateError, FormatError, SurepickError, UnknownStudyError
 from surepick.run import verify
 from surepick.run.words import verdict
-from surepick.server import acts, creation, messages, models, told
+from surepick.server import acts, creation, messages, models, planning, told
 from surepick.server.bodies import parsed, valid
 from surepick.server.settings import Settings
 from surepick.server.webhooks import Webhooks
@@ -30,7 +30,7 @@ class Tasks:
     """The tasks, by name."""
 
     def __init__(self, settings: Settings) -> None:
-        self._storage = open_storage(settings.storage)
+        self._storage = open_storage(settings.storage, later=True)
         self._open: OrderedDict[str, Study] = OrderedDict()
         self._webhooks = Webhooks(self._storage)
         self._look = {
@@ -150,6 +150,9 @@ class Tasks:
 
     def _table(self, body: dict[str, Any]) -> Iterator[bytes]:
         yield _json(creation.content_of(valid(models.TableBody, body)))
+
+    def _plan(self, body: dict[str, Any]) -> Iterator[bytes]:
+        yield _json(planning.forecast_for(valid(models.PlanRequest, body)))
 
 
 def _json(content: Any) -> bytes:

@@ -21,8 +21,8 @@ from surepick.storage.contract import Storage, Transaction
 from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.tables import leases, tokens
 
-ADMIN, WORKER, VIEWER = "admin", "worker", "viewer"
-ROLES = (ADMIN, WORKER, VIEWER)
+ADMIN, WORKER, VIEWER, JUDGE = "admin", "worker", "viewer", "judge"
+ROLES = (ADMIN, WORKER, VIEWER, JUDGE)
 _PREFIX = "sp_"  # so that people and scanners recognise what must not be published
 _TRUSTED = 2.0  # seconds for which a process believes what it has read about a token
 _LOOKED = 0.5  # seconds for which streams do
@@ -86,8 +86,8 @@ class Tokens:
         """A new token: what is known about it, and the secret, which is not kept anywhere."""
         if role not in ROLES:
             raise UnknownNameError.among("role", role, ROLES)
-        if role == WORKER and not studies:
-            raise InvalidInputError("studies: name the studies that this worker's token is for")
+        if role in (WORKER, JUDGE) and not studies:
+            raise InvalidInputError(f"studies: name the studies that this {role}'s token is for")
         if role == ADMIN and studies is not None:
             raise InvalidInputError("studies: leave it out; an admin's token is for all studies")
         token, secret = _new(role, studies, expires_in, note)

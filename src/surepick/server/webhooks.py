@@ -9,15 +9,17 @@ HMAC-SHA256 of id, time and body.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import datetime
+import functools
 import hashlib
 import hmac
 import json
 import logging
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,6 +38,7 @@ _CLAIM = 60.0  # seconds that whoever sends has for it
 _PAUSES = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)  # between attempts
 _PREFIX = "whsec_"  # as the standard has it
 _MOST = 20  # webhooks of a study
+_AT_A_TIME = 16  # receivers that are being sent something; and as many of those that failed before
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,12 @@ class Webhooks:
 
         def write(tx: Transaction) -> bool:
             mine = (webhooks.c.study == study) & (webhooks.c.id == number)
+            lock = select(webhooks.c.id).where(mine).with_for_update()
+            if _connection(tx).execute(lock).first() is None:
+                return False  # of another study, perhaps: what waits for it is left alone
             _connection(tx).execute(delete(deliveries).where(deliveries.c.webhook == number))
-            return bool(_connection(tx).execute(delete(webhooks).where(mine)).rowcount)
+            _connection(tx).execute(delete(webhooks).where(mine))
+            return True
 
         if not self._storage.write(write):
             raise UnknownNameError(f"no webhook of this study has the id {number!r}")
@@ -193,47 +200,132 @@ class Webhooks:
         return self._storage.write(write)
 
     # -- sending ---------------------------------------------------------------------------
-    def send(self, post: Callable[..., int] | None = None, now: float | None = None) -> int:
-        """Send what is due; how many arrived."""
-        moment = time.time() if now is None else now
-        due = (
+    def due(self, now: float) -> list[tuple[Webhook, list[Any]]]:
+        """Who is to get something now, and what, in its order."""
+        wanted = (
             deliveries.c.delivered.is_(None)
             & deliveries.c.due.is_not(None)
-            & (deliveries.c.due <= moment)
+            & (deliveries.c.due <= now)
         )
-        rows = self._storage.read(
-            lambda tx: _connection(tx).execute(select(deliveries).where(due)).all()
-        )
-        hooks = {hook.id: hook for hook in self.of()} if rows else {}
-        return sum(
-            self._send(hooks[row.webhook], row, post or _post, moment)
-            for row in rows
-            if row.webhook in hooks
-        )
+        query = select(deliveries).where(wanted).order_by(deliveries.c.created)
+        rows = self._storage.read(lambda tx: _connection(tx).execute(query).all())
+        found: dict[str, list[Any]] = {}
+        for row in rows:
+            found.setdefault(row.webhook, []).append(row)
+        return [(hook, found[hook.id]) for hook in self.of() if hook.id in found] if rows else []
 
-    def _send(self, hook: Webhook, row: Any, post: Callable[..., int], now: float) -> bool:
+    def claim(self, row: Any, now: float) -> bool:
+        """Whether it is for this process to send it: nobody else does for a while."""
         mine = (deliveries.c.webhook == row.webhook) & (deliveries.c.event == row.event)
         unclaimed = mine & (deliveries.c.attempts == row.attempts) & (deliveries.c.due == row.due)
         claim = update(deliveries).where(unclaimed)
         claim = claim.values(attempts=row.attempts + 1, due=now + _CLAIM)
-        if not self._storage.write(lambda tx: _connection(tx).execute(claim).rowcount):
-            return False  # another process sends it
-        body = row.body.encode()
-        try:
-            status = post(hook, body, signed(hook.secret, row.event, int(now), body))
-            problem = "" if 200 <= status < 300 else f"the answer was {status}"
-            gone = status == 410  # as the standard has it: nobody listens there any more
-        except Exception as error:
-            problem, gone = f"{type(error).__name__}: {error}"[:500], False
+        return bool(self._storage.write(lambda tx: _connection(tx).execute(claim).rowcount))
+
+    def note(self, row: Any, problem: str, gone: bool, now: float) -> None:
+        """Write down what became of it; nothing is a problem, or nobody listens any more."""
         values: dict[str, Any] = {"delivered": now, "error": ""}
         if problem:
             again = row.attempts < len(_PAUSES) and not gone
             due = now + _PAUSES[row.attempts] if again else None
             values = {"due": due, "error": problem}
-            _log.warning("webhook %s, attempt %s: %s", hook.id, row.attempts + 1, problem)
+            _log.warning("webhook %s, attempt %s: %s", row.webhook, row.attempts + 1, problem)
+        mine = (deliveries.c.webhook == row.webhook) & (deliveries.c.event == row.event)
         kept = update(deliveries).where(mine).values(**values)
         self._storage.write(lambda tx: _connection(tx).execute(kept))
-        return not problem
+
+    def send(self, post: Callable[..., int] | None = None, now: float | None = None) -> int:
+        """Send what is due; how many arrived."""
+        clock = time.time if now is None else lambda: now
+
+        async def all_of_it() -> int:
+            by = None if post is None else functools.partial(asyncio.to_thread, post)
+            sending = Sending(self, by, clock=clock)
+            await sending.begin()
+            return await sending.all_done()
+
+        return asyncio.run(all_of_it())
+
+
+class Sending:
+    """Sends what is due: to each receiver one message after the other, to many at a time.
+
+    A receiver that is slow, or does not answer, holds up nobody but itself, and itself for one
+    message at a time: what else waits for it is tried later. It must be used in one event loop.
+
+    Parameters
+    ----------
+    webhooks
+        Whose messages.
+    post
+        Sends one message, and returns the status of the answer.
+    run
+        Runs what waits for the database.
+    clock
+        The time, in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        webhooks: Webhooks,
+        post: Callable[[Webhook, bytes, dict[str, str]], Awaitable[int]] | None = None,
+        run: Callable[[Callable[[], Any]], Awaitable[Any]] = asyncio.to_thread,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._webhooks, self._run, self._clock = webhooks, run, clock
+        self._post = _post if post is None else post
+        self._under_way: dict[str, asyncio.Task[int]] = {}  # by receiver
+        # Those that did not take their last message do not keep others from the room there is.
+        self._rooms = {again: asyncio.Semaphore(_AT_A_TIME) for again in (False, True)}
+
+    async def begin(self) -> None:
+        """Begin to send what is due to those who are not being sent anything."""
+        for hook, rows in await self._run(lambda: self._webhooks.due(self._clock())):
+            if hook.id not in self._under_way:
+                task = asyncio.get_running_loop().create_task(self._send_to(hook, rows))
+                self._under_way[hook.id] = task
+                task.add_done_callback(lambda done, number=hook.id: self._ended(number, done))
+
+    async def all_done(self) -> int:
+        """Wait until all that was begun is over; how many messages arrived."""
+        return sum(await asyncio.gather(*self._under_way.values()))
+
+    async def close(self) -> None:
+        """Leave what has not arrived where it is: in the database, to be sent next time."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, number: str, done: asyncio.Task[int]) -> None:
+        self._under_way.pop(number, None)
+        if not done.cancelled() and (error := done.exception()) is not None:
+            _log.warning("webhook %s: %s; it is tried again", number, error)
+
+    async def _send_to(self, hook: Webhook, rows: list[Any]) -> int:
+        arrived = 0
+        async with self._rooms[rows[0].attempts > 0]:
+            for row in rows:
+                if not await self._run(functools.partial(self._webhooks.claim, row, self._clock())):
+                    continue  # another process sends it
+                problem, gone = await self._problem(hook, row)
+                now = self._clock()
+                await self._run(functools.partial(self._webhooks.note, row, problem, gone, now))
+                if problem:
+                    break
+                arrived += 1
+        return arrived
+
+    async def _problem(self, hook: Webhook, row: Any) -> tuple[str, bool]:
+        """What was wrong with sending a message now, if anything; and whether nobody is there."""
+        body = row.body.encode()
+        try:
+            headers = signed(hook.secret, row.event, int(self._clock()), body)
+            status = await self._post(hook, body, headers)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"[:500], False
+        # 410, as the standard has it: nobody listens there any more.
+        return ("" if 200 <= status < 300 else f"the answer was {status}"), status == 410
 
 
 def signed(secret: str, event: str, at: int, body: bytes) -> dict[str, str]:
@@ -276,6 +368,6 @@ def _last_sign(tx: Transaction, study: int) -> tuple[str, float, Any]:
     return row.name, max(times), replace(tx.progress(study), now=0.0)
 
 
-def _post(hook: Webhook, body: bytes, headers: dict[str, str]) -> int:
+async def _post(hook: Webhook, body: bytes, headers: dict[str, str]) -> int:
     """Send a message; what is answered is of no interest."""
-    return outward.post(hook.url, body, headers, hook.private).status
+    return (await outward.send(hook.url, body, headers, hook.private)).status

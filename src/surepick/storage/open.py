@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from surepick import plugins
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -17,16 +18,16 @@ def _memory(url: str, create: bool) -> Storage:
     return MemoryStorage.shared(url)
 
 
-def _sqlite(url: str, create: bool) -> Storage:
+def _sqlite(url: str, create: bool, later: bool = False) -> Storage:
     from surepick.storage.sql.sqlite import SqliteStorage
 
-    return SqliteStorage("sqlite://" + url.partition("://")[2], create=create)
+    return SqliteStorage("sqlite://" + url.partition("://")[2], create=create, later=later)
 
 
-def _postgres(url: str, create: bool) -> Storage:
+def _postgres(url: str, create: bool, later: bool = False) -> Storage:
     from surepick.storage.sql.postgres import PostgresStorage
 
-    return PostgresStorage("postgresql+psycopg://" + url.partition("://")[2])
+    return PostgresStorage("postgresql+psycopg://" + url.partition("://")[2], later=later)
 
 
 _OPENERS: dict[str, Opener] = {
@@ -90,7 +91,7 @@ def unregister(scheme: str) -> None:
     _FORMS.pop(scheme, None)
 
 
-def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
+def open_storage(storage: str | Storage, *, create: bool = True, later: bool = False) -> Storage:
     """The storage at this address.
 
     Parameters
@@ -101,6 +102,9 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
         was registered, or an open storage.
     create
         Whether a storage that is not there may be made.
+    later
+        Look at a database only when it is used: one that is away for now is then an error of
+        whatever is asked of it, and no longer once it is back.
 
     Examples
     --------
@@ -110,6 +114,9 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
     if isinstance(storage, Storage):
         return storage
     scheme, colon, _ = storage.partition("://") if isinstance(storage, str) else ("", "", "")
+    opener: Any = _OPENERS.get(scheme)
+    if colon and later and opener in (_sqlite, _postgres):
+        return opener(storage, create, later=True)
     if colon and scheme in _OPENERS:
         return _OPENERS[scheme](storage, create)
     plugins.load()

@@ -208,7 +208,8 @@ class Event:
 
     Kinds: ``duplicate`` (the same reward again), ``conflict`` (another reward, refused),
     ``late`` (someone else had told it), ``failed`` and ``expired`` (no reward; back in line),
-    ``hedged`` (handed out to a second worker), ``again`` (far from all before, measured again).
+    ``renewed`` (handed out again to the worker who had it), ``hedged`` (handed out to a second
+    worker), ``again`` (far from all before, measured again).
     """
 
     pull: int

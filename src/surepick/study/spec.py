@@ -29,10 +29,9 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
 from surepick.problem.labels import look_alikes
-from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given, capped, usual
+from surepick.problem.noise import as_given, capped, usual
 from surepick.problem.numbers import as_further
 from surepick.problem.tables.past import PastTable
-from surepick.renamed import renamed
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, of_pairs, unusual
 from surepick.study.again import SETTING as AGAIN
@@ -54,8 +53,6 @@ from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 _COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
 MOST_SAMPLES = 1_000_000
-#: what settings were called in version 0.2
-OLD_NAMES = {"control": "claims"}
 #: settings that say something of single measurements
 _NOT_WITH_PAIRS = ("noise", "misfit", "check_fit", "strata", "past", "traffic", "again")
 _NOT_WITH_PAIRS += ("minimise", "cap", "complete", "numbers", "keep", "cheapest")
@@ -97,7 +94,6 @@ def as_numbers(given: Any) -> dict[str, Any]:
     return {name: as_further({name: as_given(one)}, 1)[name].given for name, one in meant.items()}
 
 
-@renamed(**OLD_NAMES)
 @declares
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudySpec:
@@ -578,8 +574,6 @@ class StudySpec:
         if self.noise is None:
             return
         if self.problem is not None:
-            if isinstance(self.noise, str) and self.noise == "estimate":
-                raise InvalidInputError(INSTEAD_OF_ESTIMATE)
             raise InvalidInputError(
                 f"noise: the problem already has one, so leave it out here; got {self.noise!r:.80}"
             )
@@ -796,13 +790,13 @@ class StudySpec:
         """What :meth:`to_dict` made."""
         if not isinstance(saved, Mapping):
             raise FormatError(f"a study must be described by an object; got {saved!r:.80}")
-        own = {f.name for f in fields(cls)} | OLD_NAMES.keys()
+        own = {f.name for f in fields(cls)}
         unknown = saved.keys() - own - from_outside(saved).keys()
         if unknown:
             raise FormatError(f"a study has no {sorted(unknown)[0]!r}")
         if "name" not in saved:
             raise FormatError("name is missing: every study needs one")
-        known = {name: find(OLD_NAMES.get(name, name)) for name in saved}
+        known = {name: find(name) for name in saved}
         given = {name: known[name].given(value) for name, value in saved.items()}
         if given.get("problem") is not None:
             body = dict(given["problem"])

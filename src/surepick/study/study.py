@@ -39,7 +39,7 @@ from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore
 from surepick.study.desk import rebuild
-from surepick.study.desk.asking import Asked, Wanted
+from surepick.study.desk.asking import RENEWED, Asked, Wanted
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.forecast import Forecasts
@@ -406,13 +406,14 @@ class Study(StudyCore):
 
     def _conditions(self) -> tuple[Condition, ...]:
         """What the promise rests on that no run can see: said at the start, and what happened."""
-        kinds = ((HEDGED,), FAILURES, (AGAIN,), (UNMEASURED,))
-        twice, lost, again, lacking = self.storage.read(
+        kinds = ((HEDGED,), FAILURES, (RENEWED,), (AGAIN,), (UNMEASURED,))
+        twice, lost, renewed, again, lacking = self.storage.read(
             lambda tx: tuple(tx.events(self._record.id, one) for one in kinds)
         )
         pulls = {one.pull for one in lost} - {one.pull for one in lacking}
         second = sum(one.count for one in twice)
-        counts = {"hedged": second, "lost": len(pulls), "again": len(again)}
+        back = len({one.pull for one in renewed})
+        counts = {"hedged": second, "lost": len(pulls), "renewed": back, "again": len(again)}
         happened = [stated(name, pulls=count) for name, count in counts.items() if count]
         return joined(read_stated(self.meta.get(CONDITIONS, ())), happened)
 

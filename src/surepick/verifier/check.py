@@ -21,7 +21,6 @@ from surepick.verifier.tables import EPS, Given, Tables
 
 # rules that can do without a known scale
 _ANY_NOISE = ("pooled", "checked-fit", "pairs", "keeping")
-_AROUND = ("checked-fit", "estimated-noise")  # rules around another one
 _WHOLE_NUMBERS = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
 
@@ -56,6 +55,7 @@ class Check(Tables):
         self.further: list[str] = []  # what has to be true of further numbers
         self.waited = 0  # reports at the end on which nothing was bet
         self.certain = False  # whether the answer is no matter of chance
+        self.broken = ""  # what its reports say against all that it could promise
         self.stated: Stated | None = None  # the parts of its sentence, once they are checked
         self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
         self.batches = exact.mappings(body["batches"], "batches")
@@ -218,7 +218,7 @@ class Check(Tables):
         if where.startswith("batch"):  # past ones have none
             ahead = {"pooled": {"stratum", "after"}, "pairs": {"after"}, "complete": {"after"}}
             found -= ahead.get(rule, set[str]())
-        if rule in _AROUND:  # what the rule inside does not need is left out there
+        if rule == "checked-fit":  # what the rule inside does not need is left out there
             self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
             return
         for name in sorted(more ^ found):

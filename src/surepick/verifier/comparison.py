@@ -63,10 +63,8 @@ def _set_to(check: Check) -> tuple[int | None, float | None, str]:
 
 
 def claims_of(check: Check) -> str:
-    """How sure claims were to be; until version 0.2 the setting was called control."""
-    said = [check.settings[name] for name in ("claims", "control") if name in check.settings]
-    check.demand(len(said) < 2, "the settings say twice how sure claims were to be")
-    return said[0] if said else "all"
+    """How sure claims were to be."""
+    return check.settings.get("claims", "all")
 
 
 def check_comparison(check: Check, found: Comparison) -> None:

@@ -90,6 +90,11 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
         "provided that which comparisons the file has ({comparisons}) did not depend on results",
         {"comparisons": _count},
     ),
+    "renewed": (
+        "provided that nothing was measured again because of its reward, as some pulls were handed "
+        "out again to the worker who had them",
+        {"pulls": _count},
+    ),
     "again": (
         "provided that a measurement which went well is hardly ever measured again, as some were "
         "that came out far from all before, by a rule fixed at the start, and the second counts",

@@ -234,8 +234,8 @@ class Pairs(Noise):
 
     kind = "pairs"
     provided = (
-        "where a tie counts half for each, and provided that no comparison depends on how the "
-        "others came out"
+        "where a tie counts half for each, options being what was shown of them, and provided "
+        "that no comparison depends on how the others came out"
     )
     provided_on_items = provided
     of_pairs = True

@@ -40,7 +40,6 @@ RULES = {
     "fws": "glr",
     "uniform": "glr",
     "checked-fit": "checked-fit",
-    "estimated-noise": "estimated-noise",
 }
 HEURISTIC = "-heuristic"  # ending of the names of those that stop by a heuristic threshold
 #: thresholds of the GLR stop where nothing else was set

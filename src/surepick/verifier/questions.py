@@ -16,6 +16,12 @@ from surepick.verifier.comparison import check_comparison
 from surepick.verifier.rules import complete, pairs
 from surepick.verifier.statement import check_claims_statement, check_statement
 
+#: lists of options that a claim may have, each as an answer to some question
+_LISTS = frozenset({"candidates", "better", "worse", "close", "undecided", "ruled_out"})
+_CHOSEN = frozenset({"candidates"})
+_COMPARED = frozenset({"better", "worse", "close", "undecided"})
+_RULED_OUT = frozenset({"better", "ruled_out", "undecided"})
+
 
 class Rule(NamedTuple):
     """What decides, and what may be concluded from it."""
@@ -23,6 +29,22 @@ class Rule(NamedTuple):
     verify: Callable[[Check], Any] | str  #: what was shown; or the module that works it out
     conclude: Callable[[Check, Any], None]  #: refuses a claim that does not follow from it
     p_value: bool = False  #: whether an answer may have one
+    lists: frozenset[str] = frozenset()  #: of options, that a claim has beside the answer
+    may: frozenset[str] = frozenset()  #: and those that it may have
+
+    def check_claim(self, check: Check) -> None:
+        """A claim must not have what nobody concludes here: readers would take it for proven."""
+        check.demand(
+            "p_value" not in check.claim or self.p_value,
+            "it gives a p-value, which its rule does not have",
+        )
+        has = check.claim.keys() & _LISTS
+        wrong = sorted((has ^ self.lists) - self.may)
+        check.demand(
+            not wrong,
+            f"its claim {'has' if set(wrong) & has else 'lacks'} {''.join(wrong[:1])!r}, by what "
+            "was asked",
+        )
 
     def shown(self, check: Check) -> Any:
         """What the record shows."""
@@ -72,21 +94,21 @@ def _claims_with_limits(check: Check, found: Any) -> None:
 
 #: by name; these are known by a field that only they have
 _RULES = {
-    "top": Rule("top_m", _several),
+    "top": Rule("top_m", _several, lists=_CHOSEN),
     "quantile": Rule("quantile", who_is_left, p_value=True),
     "cheapest": Rule("cheapest", who_is_left, p_value=True),
-    "control": Rule("compared", _claims),
+    "control": Rule("compared", _claims, lists=_COMPARED),
 }
 #: the same on complete tables, where the name is None for which is the best
 _ON_TABLES: dict[str | None, Rule] = {
-    None: Rule("complete", _on_table, p_value=True),
-    "top": Rule(complete.verify_top, _several_on_table),
-    "control": Rule("complete_compared", _claims),
+    None: Rule("complete", _on_table, p_value=True, may=_CHOSEN),  # those that tie
+    "top": Rule(complete.verify_top, _several_on_table, lists=_CHOSEN),
+    "control": Rule("complete_compared", _claims, lists=_COMPARED),
 }
 #: the same where options have to keep limits
 _WITH_LIMITS: dict[str | None, Rule] = {
     None: Rule("keeping", _with_limits),
-    "control": Rule("keeping_compared", _claims_with_limits),
+    "control": Rule("keeping_compared", _claims_with_limits, lists=_RULED_OUT),
 }
 
 
@@ -113,7 +135,8 @@ def is_known(evidence: Any) -> bool:
 def rule_of(check: Check, file: str) -> Rule:
     """The rule for what was asked; ``file`` has that for which is the best."""
     if file == "pairs":
-        return Rule(pairs.verify, pairs.conclude)
+        several = name_of(check.evidence) == "top"
+        return Rule(pairs.verify, pairs.conclude, lists=_CHOSEN if several else frozenset())
     if file == "complete":
         name = name_of(check.evidence)
         check.demand(name in _ON_TABLES, f"it answers an unknown question {name!r:.80}")

@@ -29,7 +29,6 @@ class Stated:
     limit: float | None = None  #: and how much that was
     left: int = 0  #: options that are left then, or undecided
     why: str = ""  #: nothing is promised, for this reason
-    joint: str = "; otherwise it would be "  #: between the reason and what would be promised
 
     @property
     def text(self) -> str:
@@ -41,7 +40,7 @@ class Stated:
         also = f"of which {self.also}{self.also_sure}" if self.also else ""
         said = [self._promised(), undecided, also, way, *self.conditions]
         if self.why and self.what:
-            said[0] = f"{_NO}{self.why}{self.joint}{said[0]}"
+            said[0] = f"{_NO}{self.why}; otherwise it would be {said[0]}"
         elif self.why:
             said[0] = f"{_NO}{self.why}"
         return "; ".join(filter(None, said))

@@ -69,7 +69,6 @@ _BROKEN = (
 )
 _ONE_FAILED = re.compile(r".+ failed \d+ of \d+ times, far more often than the other arms")
 _ALL_FAILED = re.compile(r"\d+ of \d+ measurements failed")
-_ESTIMATED = "the noise scale is an estimate, so that it holds only approximately that this is"
 
 
 class _Proper(NamedTuple):
@@ -79,7 +78,6 @@ class _Proper(NamedTuple):
     rule: str
     threshold: str | None  #: of the GLR stop
     evidence: dict[str, Any]
-    estimated: bool  #: whether an estimate of the noise is around it
 
 
 def check_statement(check: Check, left: int) -> None:
@@ -161,10 +159,6 @@ def _sentences(check: Check, kind: str, left: int) -> list[Stated]:
     clicks = _clicks(check)
     if kind == "heuristic":
         used = "eps-pac" if left > check.top else "pac"
-        if proper.estimated:
-            promised = _promises(check, proper, used)
-            around = [replace(said, why=_ESTIMATED, joint=" ") for said in promised]
-            return [joined(check, said) for said in around]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
             stops = f"{proper.name} stops by a heuristic threshold"
             return [joined(check, Stated(why=stops, several=check.top > 1))]
@@ -172,7 +166,7 @@ def _sentences(check: Check, kind: str, left: int) -> list[Stated]:
             promises = _promises(check, proper, used)
             return [replace(_resting(check, one), why=_NOT_SYMMETRIC) for one in promises]
         return []
-    if proper.estimated or proper.threshold == "heuristic":
+    if proper.threshold == "heuristic":
         return []
     return [_resting(check, one) for one in _promises(check, proper, kind)]
 
@@ -333,8 +327,8 @@ def _stopped_early(check: Check, left: int) -> list[Stated]:
     early = _ended(check, Stated(several=check.top > 1, smaller=check.smaller), left)
     proper = _proper(check)
     needs = _conditions(proper.evidence)
-    known = _promises(check, proper, "pac") and not proper.estimated and not needs
-    if not by_hand or not known or _clicks(check):
+    known = _promises(check, proper, "pac") and not needs
+    if not by_hand or not known or _clicks(check) or check.broken:
         return [early]
     # Who was dropped is not the best: that does not depend on when somebody stops.
     best = f"{_best(check)} {'are' if check.top > 1 else 'is'}"
@@ -349,17 +343,16 @@ def sure(delta: float) -> str:
 
 
 def _proper(check: Check) -> _Proper:
-    evidence, estimated = check.evidence, False
+    evidence = check.evidence
     algorithm: dict[str, Any] = {"name": check.algorithm, "settings": check.settings}
     while "inner" in evidence:
-        estimated |= evidence["rule"] == "estimated-noise"
         algorithm = published.inner_algorithm(check, algorithm["settings"])
         evidence = evidence["inner"] or {}
     name = algorithm["name"]
     # Where there is but one candidate, nothing was measured, and there is no evidence inside.
     rule = evidence.get("rule", published.RULES.get(name))
     threshold = evidence["threshold"] if rule == "glr" else None
-    return _Proper(name, rule, threshold, evidence, estimated)
+    return _Proper(name, rule, threshold, evidence)
 
 
 def _is_known(proper: _Proper) -> bool:

@@ -125,9 +125,13 @@ class Tables:
         if held is None:
             self.demand(refers, f"{what} must have one label each")
             return None
-        if not isinstance(held, dict):
-            return exact.texts(held, f"the labels of the {what}")
         labels = [] if given is None else [str(v) for v in given]
+        if not isinstance(held, dict):
+            named = labels != [str(row) for row in range(len(labels))]
+            self.demand(
+                not named or labels == held, f"it has other labels of the {what} than those given"
+            )
+            return exact.texts(held, f"the labels of the {what}")
         text = json.dumps(labels, separators=(",", ":"))
         self.demand(
             hashlib.sha256(text.encode()).hexdigest() == held["sha256"],

@@ -90,13 +90,10 @@ def check_traffic(check: Check) -> None:
     check.demand(
         said == due or not periods, "it is not said of all rates that they keep their past"
     )
-    if check.claim["guarantee"] in PROVEN and len(periods):
-        top = float(logs.max())
-        evidence = top + math.log(float(np.exp(logs - top).mean()))
-        check.demand(
-            evidence < -math.log(_LEVEL), "visitors did not come in the shares they were sent by"
-        )
-        _check_past(check, reports, counted, (sizes, begun))
+    if periods:
+        check.broken = _broken(check, logs, reports, counted, (sizes, begun))
+    # What is said of a study that was stopped early depends on it, too.
+    check.demand(check.claim["guarantee"] not in PROVEN or not check.broken, check.broken)
 
 
 def _counted(check: Check, numbers: dict[str, Noise]) -> list[str]:
@@ -105,21 +102,24 @@ def _counted(check: Check, numbers: dict[str, Noise]) -> list[str]:
     return [name for name in told if name in numbers and numbers[name].zero_one]
 
 
-def _check_past(
+def _broken(
     check: Check,
+    logs: np.ndarray,
     reports: list[tuple[np.ndarray, np.ndarray]],
     counted: list[str],
     waves: tuple[list[int], list[int]],
-) -> None:
-    """No option may have gone its own way: by its successes, by segment, or by further counts."""
-    if segments := len(check.kind.shares):
-        for segment in range(segments):
-            seen = [_of_segment(batch, segment, len(check.arms)) for batch in check.batches]
-            off = went_their_own_way(seen, *waves, segments)
-            said = f"an option did not keep to its own past, segment {segment}: arm {(off or '')}"
-            check.demand(not off, said)
-        return
+) -> str:
+    """What reports say against every promise: shares that were not kept, or rates that moved.
+
+    Of rates all are looked at: of successes, of each segment, and of further counts.
+    """
+    top = float(logs.max())
+    if top + math.log(float(np.exp(logs - top).mean())) >= -math.log(_LEVEL):
+        return "visitors did not come in the shares they were sent by"
     columns = {"successes": reports} if check.kind.zero_one else {}
+    if segments := range(len(check.kind.shares)):
+        batches, n = check.batches, len(check.arms)
+        columns = {f"segment {one}": [_of_segment(b, one, n) for b in batches] for one in segments}
     for name in counted:
         hits = [
             np.bincount(batch["arms"], batch["numbers"][name]["sums"], len(check.arms))
@@ -127,8 +127,9 @@ def _check_past(
         ]
         columns[name] = [(visits, own) for (visits, _), own in zip(reports, hits, strict=True)]
     for name, seen in columns.items():
-        off = went_their_own_way(seen, *waves, len(columns))
-        check.demand(not off, f"an option did not keep to its own past, {name}: arm {(off or '')}")
+        if off := went_their_own_way(seen, *waves, len(columns)):
+            return f"an option did not keep to its own past, {name}: arm {off}"
+    return ""
 
 
 def _of_segment(batch: dict[str, Any], segment: int, n: int) -> tuple[np.ndarray, np.ndarray]:

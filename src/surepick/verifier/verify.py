@@ -45,7 +45,6 @@ RULES = {
     "alba": "alba",
     "pooled": "pooled",
     "pairs": "pairs",
-    "estimated-noise": "estimated_noise",
     "checked-fit": "checked_fit",
     "complete": "complete",
     "keeping": "keeping",
@@ -62,7 +61,7 @@ _MALFORMED = (
     RecursionError,
 )
 _CHAIN = {"study", "links", "head", "at"}
-_WITH_PAST = ("pooled", "keeping", "estimated-noise", "checked-fit")
+_WITH_PAST = ("pooled", "keeping", "checked-fit")
 
 
 @dataclass(frozen=True)
@@ -229,10 +228,7 @@ def _run(check: Check, record: Certificate) -> Verification:
     )
     # Bets may answer other questions than which candidate is the best.
     asked = rule_of(check, RULES[rule])
-    check.demand(
-        "p_value" not in check.claim or asked.p_value,
-        "it gives a p-value, which its rule does not have",
-    )
+    asked.check_claim(check)
     asked.conclude(check, asked.shown(check))
     check_unmeasured(check)
     claim = check.claim

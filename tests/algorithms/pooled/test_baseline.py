@@ -154,7 +154,7 @@ def test_saved_and_loaded_it_goes_on_as_before():
         ({"baseline": 9}, "there are options 0 to 1"),
         ({"baseline": 0, "threshold": 1.0}, "not with both"),
         ({"claims": "fdr"}, "give baseline"),
-        ({"baseline": 0, "control": "some"}, "'all' or 'fdr'"),
+        ({"baseline": 0, "claims": "some"}, "'all' or 'fdr'"),
         ({"baseline": 0, "algorithm": "rage"}, "can only find the best option"),
     ],
 )

@@ -59,15 +59,14 @@ def test_the_algorithm_inside_sees_only_its_own_pulls():
     assert own + extra == run.samples
 
 
-@pytest.mark.parametrize("inner", ["pooled-peleg", "peleg", "rage", "estimated-noise"])
+@pytest.mark.parametrize("inner", ["pooled-peleg", "peleg", "rage"])
 def test_saving_changes_nothing_and_certificates_hold(inner):
     algorithm = CheckedFit(0.1, inner=inner, size=2.0)
     assert algorithm == sp.algorithms.get("checked-fit", **algorithm.settings())
     plain, saved = (play(algorithm, 3, reload) for reload in (False, True))
     assert plain.answer.certificate() == saved.answer.certificate()
     body = json.loads(json.dumps(plain.answer.certificate()))
-    expected = "heuristic" if inner == "estimated-noise" else "pac"
-    assert sp.verify(body).guarantee == expected
+    assert sp.verify(body).guarantee == "pac"
     body["evidence"]["extra"].pop()
     body["digest"] = fingerprint(body)
     with pytest.raises(CertificateError, match="do not belong to these batches"):

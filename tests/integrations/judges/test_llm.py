@@ -92,3 +92,29 @@ def test_a_study_judged_by_coroutines_that_fail_now_and_then():
     assert answer.label == "long"
     assert answer.guarantee
     assert len(calls) == answer.samples + 2  # those without a verdict were asked again
+
+
+def test_kept_answers_and_a_judge_that_always_says_the_same(caplog):
+    answers = {"a": "Yes.", "b": "Yes, it is."}
+    problem = sp.Problem.pairs(list(answers))
+    study = sp.create_study("kept", problem, storage="memory://kept answers")
+    judge = llm_judge(better_is_longer, "x", show=lambda label, _: answers[label])
+    answer = study.run(judge)
+    assert answer.label == "b"
+    assert "where that was one kept answer each, this is about these answers." in answer.plain
+    assert "if every measurement is drawn afresh" in answer.plain
+    assert "what is found is about these 2 prompts only" in caplog.text
+    assert caplog.text.count("word for word") == 1
+    assert sp.verify(answer.certificate())
+
+
+def test_a_judge_that_draws_anew_is_not_pointed_out(caplog):
+    said = iter(f"Reason {i}.\nVERDICT: A" for i in range(40))
+    judge = llm_judge(lambda prompt: next(said), "x")
+    for _ in range(40):
+        judge(TASK)
+    fresh = iter(range(40))
+    judge = llm_judge(better_is_longer, "x", show=lambda label, _: f"{label} {next(fresh)}" * 2)
+    for _ in range(20):
+        judge(TASK)
+    assert caplog.text == ""

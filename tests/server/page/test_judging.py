@@ -52,7 +52,7 @@ def sides(page):
 def test_a_judge_sees_two_things_and_answers_by_keys(open_page, client, picture):
     study = client.create_study("sky", table=table(TEXTS), pairs=True, files={"dot.gif": DOT})
     page = open_page(token=None)
-    enter(page, client.make_token("worker", ["sky"]), "ann")
+    enter(page, client.make_token("judge", ["sky"]), "ann")
     expect(page.get_by_role("heading", name="Which one is better?")).to_be_visible()
     expect(page.get_by_label("About both")).to_contain_text("Why is the sky blue?")
     image = page.get_by_label("About both").get_by_role("img")
@@ -109,7 +109,7 @@ def test_on_a_phone_one_is_below_the_other_and_the_buttons_stay(open_page, clien
     options = OptionTable(sheet, label="prompt", unstructured=True)
     client.create_study("phone", table=options, pairs=True)
     page = open_page(token=None, width=390, height=844)
-    enter(page, client.make_token("worker", ["phone"]), "bob", "/#/judge/phone")
+    enter(page, client.make_token("judge", ["phone"]), "bob", "/#/judge/phone")
     first, second = (
         page.get_by_role("region", name=one, exact=True).bounding_box() for one in "AB"
     )
@@ -129,7 +129,7 @@ def test_who_may_only_judge_sees_nothing_else_and_others_are_told_to_stay(open_p
     client.create_study("one of two", table=table(TEXTS), pairs=True, files={"dot.gif": DOT})
     client.create_study("two of two", sp.Problem.pairs(3))
     client.create_study("measured", sp.Problem([[1.0], [2.0]]))
-    token = client.make_token("worker", ["one of two", "two of two", "measured"])
+    token = client.make_token("judge", ["one of two", "two of two", "measured"])
     page = open_page(token=None)
     page.get_by_label("Access token").fill(token)
     page.keyboard.press("Enter")
@@ -171,7 +171,7 @@ def test_two_browsers_at_once_on_postgresql_with_kills(on_postgresql, browser):
     with served.client() as client:
         sheet = OptionTable(Sheet(columns=columns), unstructured=True)
         client.create_study("both", table=sheet, pairs=True, seed=5, max_samples=32)
-        tokens = [client.make_token("worker", ["both"]) for _ in names]
+        tokens = [client.make_token("judge", ["both"]) for _ in names]
     said = {name: {} for name in names}
     pages = []
     for name, token in zip(names, tokens):
@@ -244,8 +244,8 @@ def test_the_form_asks_what_pairs_need_and_the_study_says_who_judged(page, clien
     page.get_by_role("button", name="Start the study").click()
     expect(page.locator(".headline")).to_contain_text("0 comparisons")
     expect(page.get_by_role("link", name="Judge", exact=True)).to_be_visible()
-    page.get_by_role("button", name="Make a worker token").click()
-    invited = page.get_by_role("group", name="New worker token")
+    page.get_by_role("button", name="Make a judge token").click()
+    invited = page.get_by_role("group", name="New judge token")
     expect(invited).to_contain_text("/#/judge/from%20the%20form")
 
     study = client.load_study("from the form")

@@ -96,7 +96,7 @@ def test_one_that_was_never_handed_out_among_many_stops_all(study):
 def test_many_pulls_are_handed_out_a_few_at_a_time(study, writes):
     first = handed(study, 10, "w")
     pulls = handed(study, MANY, "w")
-    assert max(writes) <= FEW + len(first)
+    assert max(writes) <= FEW + 2 * len(first)  # these come back, which is noted
     assert pulls[: len(first)] == first
     assert len({pull.id for pull in pulls}) == MANY
     assert handed(study, MANY, "w") == pulls

@@ -8,6 +8,8 @@ import surepick as sp
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.storage.memory import MemoryStorage
+from surepick.verifier.check import Check
+from surepick.verifier.statement import _stopped_early
 
 RATES = (0.05, 0.052, 0.054, 0.049)
 
@@ -183,3 +185,24 @@ def test_claims_rest_on_the_shares_that_visitors_were_sent_by(claims):
     body = certificate | {"claim": certificate["claim"] | {"guarantee": kind, "statement": said}}
     with pytest.raises(CertificateError, match="did not come in the shares"):
         sp.verify(body | {"digest": fingerprint(body)}, replay=False)
+
+
+def test_a_study_that_was_stopped_promises_nothing_where_its_visitors_speak_against_it():
+    """Who is left would be promised to have the best among them, if shares had been kept."""
+    study = site.create()
+    rng = np.random.default_rng(1)
+    for number in range(3):
+        sent = np.array(list(study.split().shares.values())) * (1.0, 1.0, 1.0, 1.5)
+        counts = rng.multinomial(6000, sent / sent.sum())
+        rows = zip(counts, rng.binomial(counts, (0.02, 0.09, 0.1, 0.1)))
+        report = {label: tuple(map(int, row)) for label, row in zip(site.LABELS, rows)}
+        study.record(report, f"day {number}")
+    study.stop()
+    certificate = study.answer.certificate()
+    claim, left = certificate["claim"], len(certificate["claim"]["survivors"])
+    assert sp.verify(certificate, replay=True).guarantee == claim["guarantee"] == "none"
+    promised = _stopped_early(Check(certificate), left)[0].text
+    assert f"and the best is among those {left} with probability" in promised
+    forged = certificate | {"claim": claim | {"statement": promised}}
+    with pytest.raises(CertificateError, match="the statement should be"):
+        sp.verify(forged | {"digest": fingerprint(forged)}, replay=False)

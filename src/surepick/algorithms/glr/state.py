@@ -229,7 +229,7 @@ class GlrState(SequentialState):
         self.memory = self.memory._replace(core=self._here(fresh._replace(**core)), **saved)
 
     def _here(self, core: Core) -> Core:
-        """What was saved, in the coordinates of this problem: releases and machines have others.
+        """What was saved, in the coordinates of this problem: other machines have others.
 
         What depends on them follows from the pulls and the sums of their rewards.
         """

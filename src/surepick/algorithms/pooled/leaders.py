@@ -29,8 +29,8 @@ class Leaders:
         return [self._number, *([k, leads.about, leads.save()] for k, leads in self._kept)]
 
     def load(self, memory: list[Any]) -> None:
-        """Take on a saved memory; none where an earlier release saved it."""
-        self._number, self._kept = (memory[0] if memory else 0), []
+        """Take on a saved memory."""
+        self._number, self._kept = memory[0], []
         for k, about, saved in memory[1:]:
             leads = Leads(self._ways, self._M, about)
             leads.load(saved)

@@ -49,7 +49,6 @@ from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.promise import Condition
-from surepick.renamed import renamed
 
 _MOST_CELLS = 20_000_000  # of a table that can be filled in
 _ON_A_TABLE = (
@@ -71,7 +70,6 @@ def on_these(items: int, compares: bool) -> Condition:
     return Condition(f"{better} on these {items} items, {same}", same, meaning=means)
 
 
-@renamed(control="claims")
 @dataclass(frozen=True)
 class PooledPeleg(Algorithm):
     """Elimination by bets that pool the evidence of all blocks.

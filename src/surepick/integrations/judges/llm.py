@@ -8,8 +8,10 @@ many calls, and says ½ where it favours the position: whether that pays depends
 from __future__ import annotations
 
 import inspect
+import logging
 import random
 import re
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -35,6 +37,7 @@ VERDICT: A
 VERDICT: B
 VERDICT: TIE
 """
+_log = logging.getLogger(__name__)
 _VERDICT = re.compile(r"\W*verdict\s*:\W*(A|B|tie)\W*", re.IGNORECASE)
 _SAID = {"a": 1.0, "b": 0.0, "tie": 0.5}
 
@@ -86,15 +89,17 @@ def llm_judge(
     ----------
     complete
         Takes a prompt and returns the reply of a model. A coroutine function makes a judge that is
-        one. It should draw anew for the same prompt, as it would for somebody else. Failed calls
+        one. It should draw anew for the same prompt, as it would for somebody else: the log says
+        where it always replies the same, as that counts one judgement many times. Failed calls
         and replies without a verdict are errors, which ``study.run`` tries again as it does all
         measurements.
     rubric
         What makes an answer better, in words.
     show
         What the judge sees of an option: columns of the study's table, or a function of the
-        label (and of the number of the item, or None) that returns a text. By default all columns,
-        or the label, where there are none.
+        label (and of the number of the item, or None) that returns a text: a new one every time,
+        where the answer is to be about options, and not about the one answer that was kept of
+        each. By default all columns, or the label, where there are none.
     items
         The texts of the items, such as the questions that options answer.
     orders
@@ -136,7 +141,10 @@ def llm_judge(
         asked = [both] if orders == "drawn" else [both, both[::-1]]
         return [_filled(prompt, rubric, question, *texts) for texts in asked]
 
-    def together(task: Measurement, replies: Sequence[Any]) -> float:
+    replied = _Replies()
+
+    def together(task: Measurement, asked: Sequence[str], replies: Sequence[Any]) -> float:
+        replied.look(asked, replies)
         said = [read_verdict(reply) for reply in replies]
         if orders == "drawn":
             return said[0]
@@ -147,10 +155,46 @@ def llm_judge(
     if inspect.iscoroutinefunction(complete):
 
         async def judge(task: Measurement) -> float:
-            return together(task, [await complete(one) for one in prompts(task)])
+            asked = prompts(task)
+            return together(task, asked, [await complete(one) for one in asked])
 
         return judge
-    return lambda task: together(task, [complete(one) for one in prompts(task)])
+
+    def at_once(task: Measurement) -> float:
+        asked = prompts(task)
+        return together(task, asked, [complete(one) for one in asked])
+
+    return at_once
+
+
+class _Replies:
+    """Whether a judge replies to the same prompt with the very same text, every time."""
+
+    _enough = 8  # prompts that were asked again
+
+    def __init__(self) -> None:
+        self._first: dict[str, Any] = {}  # by prompt
+        self._again, self._differ, self._lock = 0, False, threading.Lock()
+
+    def look(self, prompts: Sequence[str], replies: Sequence[Any]) -> None:
+        """Prompts and what was replied; says in the log, once, that it is always the same."""
+        with self._lock:
+            if self._differ or self._again >= self._enough:
+                return
+            for prompt, reply in zip(prompts, replies):
+                if prompt in self._first:
+                    self._again += 1
+                    self._differ |= self._first[prompt] != reply
+                else:
+                    self._first[prompt] = reply
+            if self._differ or self._again < self._enough:
+                return
+        _log.warning(
+            "the judge has replied the same, word for word, whenever it was asked the same again: "
+            "asking more often adds nothing, and what is found is about these %d prompts only. "
+            "Show a new answer of an option each time (show=), and let the model draw anew",
+            len(self._first),
+        )
 
 
 def _filled(prompt: str, rubric: str, question: str, first: str, second: str) -> str:

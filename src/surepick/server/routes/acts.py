@@ -8,11 +8,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 
 from surepick.server import act_messages as messages
+from surepick.server import visible
 from surepick.server.acts import ALIASES, LISTS, model_of
 from surepick.server.by_helper import json_of, look, work
-from surepick.server.routing import ADMINS, READERS, WORKERS, caller_of, router, spec, takes_large
+from surepick.server.routing import (
+    ADMINS,
+    MEASURERS,
+    READERS,
+    WORKERS,
+    caller_of,
+    router,
+    spec,
+    takes_large,
+)
 from surepick.server.service import service_of
 from surepick.server.studies import Opened
+from surepick.server.tokens import JUDGE
 from surepick.study import acts
 from surepick.study.acts.base import WORKER, ActKind
 
@@ -55,16 +66,19 @@ def _listing(path: str, kinds: tuple[str, ...]) -> Callable[..., Any]:
 def _add(found: APIRouter, path: str, kind: ActKind, answer: Any, *, as_before: bool) -> None:
     async def act(request: Request, name: str, body: Any) -> Response:
         token = caller_of(request).token
+        if token.role == JUDGE:
+            visible.check_verdict(getattr(body, "reward", None))
         given = {"study": name, "kind": kind.kind, "caller": token.owner, "as_before": as_before}
-        given["worker"] = token.role == WORKER and kind.role != WORKER
+        given["worker"] = token.role in (WORKER, JUDGE) and kind.role != WORKER
         done = await work(request, "act", body, **given)
         await service_of(request).studies.use(name, _hint)
-        return json_of(done)
+        return json_of(visible.act(done, token.role))
 
     act.__annotations__["body"] = model_of(kind)
     act.__name__ = path[1:].replace("/", "_").replace("-", "_")
     act.__doc__ = kind.about
-    roles = WORKERS if kind.role == WORKER or (kind.own and not as_before) else ADMINS
+    own = MEASURERS if kind.own and not as_before else ADMINS
+    roles = WORKERS if kind.role == WORKER else own
     endpoint = takes_large(act) if kind.large else act
     found.add_api_route(
         f"/studies/{{name}}{path}", endpoint, methods=["POST"], **spec(roles, answer)

@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from surepick.server import messages, metrics
 from surepick.server.replies import Json
-from surepick.server.routing import ADMINS, GuardedRoute, spec
+from surepick.server.routing import ADMINS, READERS, GuardedRoute, spec
 from surepick.server.service import service_of
 
 #: for everybody
@@ -27,9 +27,12 @@ async def page(request: Request) -> Response:
     return HTMLResponse(request.app.state.page.index(), headers={"Cache-Control": "no-cache"})
 
 
-@guarded.get("/metrics", **spec(("admin", "viewer"), media=("text/plain",)))
+@guarded.get("/metrics", **spec(READERS, media=("text/plain",)))
 async def counts(request: Request) -> Response:
-    """What the service counts about itself, for Prometheus."""
+    """What the service counts about itself, for Prometheus; of no study by name.
+
+    It needs a token, unless the service runs with ``--metrics-open``.
+    """
     return Response(service_of(request).metrics(), media_type=metrics.CONTENT_TYPE)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ from collections.abc import AsyncIterator
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
-from surepick.errors import SurepickError
+from surepick.errors import StorageError
 from surepick.server import metrics, replies
 from surepick.server.gate import Caller
 from surepick.server.routing import READERS, caller_of, router, spec
@@ -59,7 +60,12 @@ async def _news(service: Service, opened: Opened, caller: Caller) -> AsyncIterat
         yield b": hello\n\n"
         while not service.stopping:
             found = await opened.watch.wait_for_news(known, min(_LOOK_AT_TOKEN, _HEARTBEAT))
-            if opened.watch.closed or not await still_good(service, caller):
+            try:
+                good = await still_good(service, caller)
+            except StorageError:  # nobody knows; until it is known, nothing is told
+                good, found = True, None
+                await asyncio.sleep(_LOOK_AT_TOKEN)
+            if opened.watch.closed or not good:
                 return
             now = time.monotonic()
             if found is not None:
@@ -76,11 +82,12 @@ async def _news(service: Service, opened: Opened, caller: Caller) -> AsyncIterat
 
 
 async def still_good(service: Service, caller: Caller) -> bool:
-    """Whether the token has neither been revoked nor expired meanwhile."""
+    """Whether the token has neither been revoked nor expired meanwhile.
+
+    Only a token that was looked up and not found is not: where the storage cannot be read, its
+    error is raised.
+    """
     known = service.tokens.known_to_be_good(caller.token)
     if known is not None:
         return known
-    try:
-        return await service.studies.threads.quick(lambda: service.tokens.still_valid(caller.token))
-    except SurepickError:
-        return False
+    return await service.studies.threads.quick(lambda: service.tokens.still_valid(caller.token))

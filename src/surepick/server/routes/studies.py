@@ -8,12 +8,13 @@ from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from surepick.server import messages, models
+from surepick.server import messages, models, visible
 from surepick.server.by_helper import json_of, look, work
 from surepick.server.creation import questions, rewards_asked
 from surepick.server.replies import Json
 from surepick.server.routing import (
     ADMINS,
+    ALL_BUT_JUDGES,
     EVERYONE,
     READERS,
     caller_of,
@@ -32,8 +33,9 @@ routes = router("studies")
 @routes.get("/studies", **spec(EVERYONE, models.StudyList))
 async def list_all(request: Request) -> Json:
     """List the studies that the token is for."""
-    rows = await service_of(request).listing.rows(caller_of(request).token.covers)
-    return Json({"studies": rows})
+    token = caller_of(request).token
+    rows = await service_of(request).listing.rows(token.covers)
+    return Json({"studies": [visible.row(one, token.role) for one in rows]})
 
 
 @routes.post("/studies", **spec(ADMINS, models.Created, 201))
@@ -43,13 +45,13 @@ async def create(request: Request, body: models.NewStudy) -> Response:
     return json_of(await work(request, "create", body), 201)
 
 
-@routes.get("/settings", **spec(EVERYONE, models.SettingsOf))
+@routes.get("/settings", **spec(ALL_BUT_JUDGES, models.SettingsOf))
 async def settings(request: Request) -> Json:
     """List what people are asked about a new study, besides its options."""
     return Json({"settings": questions(), "rewards": rewards_asked()})
 
 
-@routes.get("/studies/{name}", **spec(EVERYONE, models.Status))
+@routes.get("/studies/{name}", **spec(ALL_BUT_JUDGES, models.Status))
 async def status(request: Request, name: str) -> Response:
     """Show where a study stands, with the checks and the outlook."""
     service = service_of(request)
@@ -58,7 +60,11 @@ async def status(request: Request, name: str) -> Response:
         content = await look(request, name, "status")
         return await asyncio.to_thread(_signed, service.signer, content)
 
-    return json_of(await service.studies.use(name, lambda opened: opened.status(signed)))
+    async def status(opened: Opened) -> bytes:
+        visible.check_status(caller_of(request).token.role, opened.of_pairs)
+        return await opened.status(signed)
+
+    return json_of(await service.studies.use(name, status))
 
 
 def _signed(signer: Signer, status: bytes) -> bytes:
@@ -84,7 +90,7 @@ async def progress(request: Request, name: str) -> Json:
     return Json(content | {"samples": position.samples})
 
 
-@routes.get("/studies/{name}/definition", **spec(EVERYONE, models.Definition))
+@routes.get("/studies/{name}/definition", **spec(ALL_BUT_JUDGES, models.Definition))
 async def definition(request: Request, name: str) -> Response:
     """Show what a study was created with."""
     return json_of(await look(request, name, "definition"))

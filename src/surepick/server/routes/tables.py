@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import Request, Response
 
-from surepick.server import models, planning
-from surepick.server.by_helper import json_of, unless_gone, work
-from surepick.server.replies import Json, refusal
+from surepick.server import models
+from surepick.server.by_helper import json_of, work
+from surepick.server.replies import refusal
 from surepick.server.routing import ADMINS, router, spec, takes_large
 from surepick.server.service import service_of
 
@@ -22,7 +22,7 @@ async def look_at(request: Request, body: models.TableBody) -> Response:
 
 @routes.post("/plan", **spec(ADMINS, models.PlanOf))
 @takes_large
-async def plan(request: Request, body: models.PlanRequest) -> Json:
+async def plan(request: Request, body: models.PlanRequest) -> Response:
     """Forecast how many measurements it takes to find the best option of a table."""
     service = service_of(request)
     if service.planning.locked():
@@ -30,4 +30,5 @@ async def plan(request: Request, body: models.PlanRequest) -> Json:
             429, "TooManyRequestsError", "another forecast is under way", {"Retry-After": "2"}
         )
     async with service.planning:
-        return Json(await unless_gone(request, planning.plan(body, service.settings.plan_seconds)))
+        seconds = service.settings.plan_seconds
+        return json_of(await work(request, "plan", body, helpers=service.plans, most=seconds))

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 
-from surepick.errors import AccessError, InvalidInputError, UnknownNameError, UnknownPullError
-from surepick.server import messages, metrics, told
+from surepick.errors import AccessError, InvalidInputError, UnknownPullError
+from surepick.server import messages, metrics, told, visible
 from surepick.server.bodies import Large
 from surepick.server.by_helper import json_of, work
 from surepick.server.replies import Json
 from surepick.server.routes.stream import still_good
-from surepick.server.routing import EVERYONE, WORKERS, caller_of, router, spec, takes_large
+from surepick.server.routing import EVERYONE, MEASURERS, caller_of, router, spec, takes_large
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
-from surepick.server.tokens import Token
+from surepick.server.tokens import JUDGE, Token
 from surepick.study.desk.crowd import Ask
 from surepick.study.shown import FILES, PICTURES, picture
 
@@ -29,7 +29,7 @@ _FEW = 200  # rows that are written at once
 _LEAST_REWARD = 24  # bytes, about: {"pull":123,"reward":0.5}
 
 
-@routes.post("/studies/{name}/ask", **spec(WORKERS, messages.AskReply))
+@routes.post("/studies/{name}/ask", **spec(MEASURERS, messages.AskReply))
 async def ask(request: Request, name: str, body: messages.AskBody) -> Response:
     """Get pulls to measure.
 
@@ -48,7 +48,8 @@ async def ask(request: Request, name: str, body: messages.AskBody) -> Response:
 async def _ask(
     service: Service, opened: Opened, request: Request, body: messages.AskBody
 ) -> Response:
-    end = time.monotonic() + body.wait
+    end, role = time.monotonic() + body.wait, caller_of(request).token.role
+    visible.check_pairs(role, opened.of_pairs)
     wanted = _wanted(body, caller_of(request).token, service.settings.max_lease)
     service.charges.pulls(wanted.token or "", wanted.n)
     while True:
@@ -64,7 +65,15 @@ async def _ask(
         if not await still_good(service, caller_of(request)):
             raise AccessError("the token is no longer valid")
     metrics.asked.inc(given.pulls)
-    return json_of(given.content)
+    if role != JUDGE:
+        return json_of(given.content)
+    hidden = await opened.written(lambda: visible.comparisons(given.content, _files(opened)))
+    return json_of(hidden)
+
+
+def _files(opened: Opened) -> dict[str, str]:
+    """The texts and pictures that came with a study."""
+    return opened.study.meta.get(FILES) or {}
 
 
 def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
@@ -81,10 +90,11 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
     lease = min(body.lease, longest)
     if token.expires is not None:
         lease = min(lease, max(token.expires - time.time(), 1e-3))
-    return Ask(body.n, body.worker, lease, token.owner, longest, body.stratum, body.same)
+    n = min(body.n, visible.MOST) if token.role == JUDGE else body.n
+    return Ask(n, body.worker, lease, token.owner, longest, body.stratum, body.same)
 
 
-@routes.post("/studies/{name}/tell", **spec(WORKERS, messages.ToldAll))
+@routes.post("/studies/{name}/tell", **spec(MEASURERS, messages.ToldAll))
 @takes_large
 async def tell(request: Request, name: str, body: messages.TellBody) -> Response:
     """Hand in rewards; once this is answered, they are kept.
@@ -96,13 +106,18 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Response
     """
     service, token = service_of(request), caller_of(request).token.owner
     large = isinstance(body, Large)
+    role = caller_of(request).token.role
+    if role == JUDGE:
+        if large:
+            raise InvalidInputError("rewards: too many at once for a judge")
+        visible.check_verdicts(body)
     many = len(body.content) // _LEAST_REWARD if large else len(body.rewards)
     taken, in_vain = service.charges.rewards(token, many), 0
     try:
         if large:
             head, content = await _tell_by_helper(request, name, body, token)
         else:
-            head, content = await service.studies.use(name, _tell(body, token))
+            head, content = await service.studies.use(name, _tell(body, token, role))
         in_vain = head["in_vain"]
     except UnknownPullError:
         in_vain = many  # all were looked up
@@ -117,15 +132,18 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Response
 Outcomes = tuple[dict[str, Any], bytes]  # what is to be counted, and the answer
 
 
-def _tell(body: messages.TellBody, token: str) -> Callable[[Opened], Coroutine[Any, Any, Outcomes]]:
+def _tell(
+    body: messages.TellBody, token: str, role: str
+) -> Callable[[Opened], Coroutine[Any, Any, Outcomes]]:
     rewards, said = told.given(body, token)
 
     async def work(opened: Opened) -> Outcomes:
+        visible.check_pairs(role, opened.of_pairs)
         if said:
             await opened.refuse_others(said)
         if body.strict:
             await opened.refuse_unusual(rewards)
-        found = told.Outcome(await opened.tell(rewards))
+        found = told.Outcome(visible.told(await opened.tell(rewards), role))
         few = len(rewards) <= _FEW
         return found.head(), found.content() if few else await opened.written(found.content)
 
@@ -156,17 +174,16 @@ async def shown(
     """Get a picture that came with a study, for judges."""
 
     async def look(opened: Opened) -> Response:
-        kept = (await opened.written(lambda: opened.study.meta)).get(FILES) or {}
-        if not kept.get(file, "").startswith("data:"):
-            raise UnknownNameError(f"this study has no picture {file!r:.80}")
-        kind, content = picture(kept[file], file)
+        kept = await opened.written(lambda: _files(opened))
+        name = visible.file_of(kept, file, caller_of(request).token.role)
+        kind, content = picture(kept[name], name)
         headers = {"Cache-Control": "private, max-age=3600"}
         return Response(content, media_type=kind, headers=headers)
 
     return await service_of(request).studies.use(name, look)
 
 
-@routes.post("/studies/{name}/fail", **spec(WORKERS, messages.Failed))
+@routes.post("/studies/{name}/fail", **spec(MEASURERS, messages.Failed))
 async def fail(request: Request, name: str, body: messages.Fail) -> Json:
     """Say that a pull could not be measured: it goes back in line; or never can be."""
 

@@ -31,9 +31,9 @@ def check_same_rewards_same_asks(make: Make) -> dict[str, Any]:
     """The same rewards lead to the same asks, whatever other runs do in between."""
     instance = generic(noise=0.5)
     first, expected = played(make, instance, seed=1)
-    other = configure(make, instance, delta=0.3).start(instance.problem, rng=2)
+    other = configure(make, instance, delta=0.3).start(instance.problem, seed=2)
     other_tape, ignored = Tape(instance, seed=2), []
-    again = configure(make, instance).start(instance.problem, rng=1)
+    again = configure(make, instance).start(instance.problem, seed=1)
     tape, asks = Tape(instance, seed=1), []
     while not again.stopped:
         demand(again.ask() == again.ask(), "asking twice gives two batches")
@@ -59,7 +59,7 @@ def check_save_and_load(make: Make, *, most: int = 25) -> dict[str, Any]:
     """
     instance = generic(noise=0.5)
     whole, expected = played(make, instance, seed=2)
-    run = configure(make, instance).start(instance.problem, rng=2)
+    run = configure(make, instance).start(instance.problem, seed=2)
     tape, asks = Tape(instance, seed=2), []
     early = np.arange(min(most // 2, len(expected)))
     points = {*early.tolist(), *np.linspace(0, len(expected), most).astype(int).tolist()}
@@ -154,9 +154,9 @@ def check_fast_path_is_the_slow_path(make: Make) -> dict[str, Any]:
     instance = generic(noise=0.5)  # a power of two: dividing by it is exact
     algorithm = configure(make, instance)
     for seed in range(3):
-        fast = algorithm.start(instance.problem, rng=seed)
+        fast = algorithm.start(instance.problem, seed=seed)
         drive(fast, instance, np.random.default_rng(seed), Gaussian())
-        slow = algorithm.start(instance.problem, rng=seed)
+        slow = algorithm.start(instance.problem, seed=seed)
         rng, asks = np.random.default_rng(seed), []
         while not slow.stopped:
             batch = slow.ask()

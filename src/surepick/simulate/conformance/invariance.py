@@ -37,7 +37,7 @@ def check_rotation(make: Make, *, seeds: int = 3) -> dict[str, Any]:
     rotated = Instance(problem, original.theta @ rotation)
     for seed in range(seeds):
         plain, expected = played(make, original, seed)
-        turned = configure(make, rotated).start(rotated.problem, rng=seed)
+        turned = configure(make, rotated).start(rotated.problem, seed=seed)
         asks = play(turned, Tape(original, seed))
         where = next((i for i, pair in enumerate(zip(expected, asks)) if pair[0] != pair[1]), None)
         demand(
@@ -65,7 +65,7 @@ def check_permutation(
         return _same_distribution(make, original, shuffled, trials)
     for seed in range(seeds):
         plain, _ = played(make, original, seed)
-        other = configure(make, shuffled).start(shuffled.problem, rng=seed)
+        other = configure(make, shuffled).start(shuffled.problem, seed=seed)
         play(other, Tape(original, seed, order=_ORDER))
         demand(
             (other.pulls == plain.pulls[_ORDER]).all(),
@@ -112,8 +112,8 @@ def check_direction(make: Make, *, seeds: int = 1) -> dict[str, Any]:
     turned = Instance(original.problem.with_direction(True), -original.theta)
     for seed in range(seeds):
         for epsilon in (0.0, 0.25):
-            plain = configure(make, original, epsilon=epsilon).start(original.problem, rng=seed)
-            other = configure(make, turned, epsilon=epsilon).start(turned.problem, rng=seed)
+            plain = configure(make, original, epsilon=epsilon).start(original.problem, seed=seed)
+            other = configure(make, turned, epsilon=epsilon).start(turned.problem, seed=seed)
             expected = play(plain, Tape(original, seed))
             asks = play(other, Tape(original, seed, scale=-1.0))
             demand(
@@ -143,7 +143,7 @@ def check_scaling(make: Make, *, seeds: int = 3) -> dict[str, Any]:
             if bound is not None:
                 large = dataclasses.replace(large, **{"norm_bound": _SCALE * bound})
             plain, expected = played(make, original, seed, epsilon)
-            other = large.start(scaled.problem, rng=seed)
+            other = large.start(scaled.problem, seed=seed)
             asks = play(other, Tape(original, seed, scale=_SCALE))
             demand(
                 asks == expected,

@@ -64,7 +64,7 @@ def check_budget(make: Make) -> dict[str, Any]:
     )
     for budget in (1, 2, 3, 5, 40, 333):
         algorithm = configure(make, hard, max_samples=budget)
-        run = algorithm.start(hard.problem, rng=budget)
+        run = algorithm.start(hard.problem, seed=budget)
         tape = Tape(hard, seed=budget)
         play(run, tape)
         answer = check_answer(run, hard)

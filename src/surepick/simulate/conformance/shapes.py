@@ -38,7 +38,7 @@ def check_one_arm(make: Make) -> dict[str, Any]:
     for arms in ([[2.0]], [[0.6, 0.8]], [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]):
         instance = tiny(arms, np.full(len(arms[0]), 0.3), name="one distinct arm")
         algorithm = configure(make, instance)
-        run = algorithm.start(instance.problem, rng=0)
+        run = algorithm.start(instance.problem, seed=0)
         demand(run.stopped, f"{len(arms)} arms, one distinct: not stopped at once")
         demand(run.answer.arm == 0 and run.answer.samples == 0, "one arm: measured, or not arm 0")
         demand(run.answer.guarantee.kind != "none", "one arm: no guarantee although it is certain")
@@ -112,7 +112,7 @@ def check_separate_candidates(make: Make) -> dict[str, Any]:
         name="separate candidates",
     )
     try:
-        configure(make, instance).start(instance.problem, rng=0)
+        configure(make, instance).start(instance.problem, seed=0)
     except InvalidInputError as refusal:
         demand("candidate" in str(refusal), f"refused, but not for the candidates: {refusal}")
         return {"supported": False}

@@ -181,7 +181,7 @@ def played(make: Make, instance: Instance, seed: int, epsilon: float = 0.0) -> P
     It is made once, however many checks look at it.
     """
     settings = {"epsilon": epsilon} if epsilon else {}
-    run = configure(make, instance, **settings).start(instance.problem, rng=seed)
+    run = configure(make, instance, **settings).start(instance.problem, seed=seed)
     return Played(run, play(run, Tape(instance, seed)))
 
 
@@ -235,7 +235,7 @@ def solve(
     make: Make, instance: Instance, delta: float = DELTA, seed: int = 0, **settings: Any
 ) -> Answer:
     """One whole run by ask and tell; it must stop by its own rule, with an answer that verifies."""
-    run = configure(make, instance, delta, **settings).start(instance.problem, rng=seed)
+    run = configure(make, instance, delta, **settings).start(instance.problem, seed=seed)
     play(run, Tape(instance, seed))
     return check_solved(run, instance)
 

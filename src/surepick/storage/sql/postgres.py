@@ -210,6 +210,7 @@ class PostgresStorage(SqlStorage):
         Also None after an error that may pass. It may have taken effect then: callers have to look.
         """
         self._leave_parents_connections()
+        self._be_prepared()
         try:
             with self._plain.connect() as connection:
                 return connection.exec_driver_sql(statement, values).one_or_none()
@@ -238,6 +239,8 @@ class PostgresStorage(SqlStorage):
         refused = not state and any(words in said for words in _REFUSED)
         if refused or state in ("3D000", "28000", "28P01"):
             return NotADatabaseError(said), False
-        if state[:2] in ("08", "57") or (not state and isinstance(cause, self._passing)):
+        # Cut, shutting down, starting up, too busy for another connection, idle for too long.
+        gone = state[:2] in ("08", "53", "57") or state == "25P03"
+        if gone or (not state and isinstance(cause, self._passing)):
             return StorageConnectionError(said), True
         return StorageError(said), False

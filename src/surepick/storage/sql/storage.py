@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from surepick.errors import (
     InvalidInputError,
     StorageConnectionError,
     StorageError,
+    StorageReadOnlyError,
     UnknownStudyError,
 )
 from surepick.storage.contract import Storage, T, Transaction
@@ -40,7 +42,7 @@ class SqlStorage(Storage):
     errors: tuple[type[Exception], ...] = (DBAPIError,)  #: what the database raises
     transaction: type[SqlTransaction] = SqlTransaction
 
-    def __init__(self, url: str, *, create: bool = True) -> None:
+    def __init__(self, url: str, *, create: bool = True, later: bool = False) -> None:
         try:
             self._address = make_url(url)
         except ArgumentError:
@@ -48,11 +50,14 @@ class SqlStorage(Storage):
         self.url = self._address.render_as_string(hide_password=True)
         self._pid = os.getpid()
         self._engine = self._connect()
-        try:
-            self._prepare(create)
-        except BaseException:
-            self.close()
-            raise
+        self._create, self._prepared, self._preparing = create, False, False
+        self._lock = threading.RLock()
+        if not later:
+            try:
+                self._be_prepared()
+            except BaseException:
+                self.close()
+                raise
 
     # -- what differs ----------------------------------------------------------------------
     @abstractmethod
@@ -86,6 +91,7 @@ class SqlStorage(Storage):
     def _try(self, work: Callable[[SqlTransaction], T], *, write: bool) -> T:
         """Run ``work`` in a transaction, again where the database failed in passing."""
         self._leave_parents_connections()
+        self._be_prepared()
         for attempt in range(1, _TRIES + 1):
             try:
                 with self._begin(self._engine, write) as connection:
@@ -95,8 +101,10 @@ class SqlStorage(Storage):
                     return result
             except self.errors as error:
                 explained, passing = self._explain(error)
-                if isinstance(explained, StorageConnectionError):
-                    self._engine.dispose()  # those that wait in the pool are likely cut as well
+                if isinstance(explained, StorageConnectionError | StorageReadOnlyError):
+                    # Those that wait in the pool are likely cut as well, or lead to a server that
+                    # another one has taken over from.
+                    self._engine.dispose()
                 if not passing or attempt == _TRIES:
                     raise explained from error
                 _log.info("%s: trying again (%s)", self.url, explained)
@@ -114,6 +122,20 @@ class SqlStorage(Storage):
         self._engine.dispose(close=self._pid == os.getpid())
 
     # -- tables ----------------------------------------------------------------------------
+    def _be_prepared(self) -> None:
+        """Prepare the database before it is used first; again next time, where that failed."""
+        if self._prepared:
+            return
+        with self._lock:
+            if self._prepared or self._preparing:  # preparing runs transactions of its own
+                return
+            self._preparing = True
+            try:
+                self._prepare(self._create)
+                self._prepared = True
+            finally:
+                self._preparing = False
+
     def _prepare(self, create: bool) -> None:
         """Check the version of the tables, and bring them up to date."""
         found = self._try(lambda tx: migrate.version(tx.connection), write=False)

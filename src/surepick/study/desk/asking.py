@@ -16,6 +16,8 @@ from surepick.study.desk.opened import OpenBatches
 from surepick.study.hedge import HEDGED, holds_up
 from surepick.study.pulls import has_a_name
 
+#: what is recorded when a worker who comes back is handed out again what it has
+RENEWED = "renewed"
 #: places of the line, and pulls that wait, in which others of the same option are looked for
 FAR = 10_000
 
@@ -30,6 +32,7 @@ class Wanted:
     longest: float | None = None  #: seconds for which a pull may be kept by asking again
     stratum: str | None = None  #: the day, plate, … that the pulls are for
     same: bool = False  #: pulls of one option only
+    still: frozenset[int] = frozenset()  #: pulls that the holder has, and did not measure yet
     new: int | None = None  #: how many at most of those that the holder has not got yet
 
 
@@ -123,7 +126,10 @@ class _Counter:
         return most - len(self.given)
 
     def renew(self, held: Sequence[Lease]) -> None:
-        """The pulls that a worker holds who has come back."""
+        """The pulls that a worker holds who has come back.
+
+        It may have measured them, and not said what came out: so each is an event.
+        """
         longest = self._wanted.longest
         again = []
         for one in held:
@@ -132,6 +138,12 @@ class _Counter:
                 end = max(end, one.until)
             again.append(replace(one, until=end, stratum=self._belongs(one)))
         self._tx.change_leases(self._study, again)
+        wanted, now = self._wanted, self.at.now
+        worker, token = wanted.holder
+        come_back = [x for x in again if x.pull not in wanted.still] if has_a_name(worker) else []
+        if come_back:
+            said = [Event(x.pull, x.arm, RENEWED, worker, None, "", now, token) for x in come_back]
+            self._tx.count_or_add_events(self._study, said)
         self.given += again
         self._held = len(again)
 

@@ -32,6 +32,7 @@ class Ask:
     longest: float | None = None  #: seconds for which a pull may be kept by asking again
     stratum: str | None = None  #: the day, plate, … that the pulls are for
     same: bool = False  #: pulls of one option only
+    still: frozenset[int] = frozenset()  #: pulls that it has, and did not measure yet
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,8 @@ class Crowd:
                 stratum = check_stratum(self._desk.strata, one.stratum)
                 who = Holder(holder, one.token)
                 new = FEW if n > FEW and not one.same else None
-                checked[i] = Wanted(n, who, lease, one.longest, stratum, one.same, new)
+                own = (one.longest, stratum, one.same, one.still, new)
+                checked[i] = Wanted(n, who, lease, *own)
             except SurepickError as error:
                 found[i] = error
         return checked

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from surepick.errors import AccessError
 from surepick.study.core import StudyCore
 from surepick.study.workers.work import Work
 from surepick.text import plural
@@ -83,6 +84,11 @@ class Bar:
         if not self._money:
             return ""
         if now - self._counted >= _BETWEEN_COUNTS:
-            self._counted, self._limits = now, self._study.status()["limits"]
+            self._counted = now
+            try:
+                self._limits = self._study.status()["limits"]
+            except AccessError:  # who compares options does not see where the study stands
+                self._money = False
+                return ""
         spent, budget = self._limits["spent"], self._limits["budget"]
         return f" (cost {spent:,.6g}{'' if budget is None else f' of {budget:,.6g}'})"

@@ -310,14 +310,21 @@ class Workers:
             return 1
         return max(1, min(_MOST_AT_ONCE, int(self._exchanging / self._measuring)))
 
+    def _in_hand(self, slot: int) -> frozenset[int]:
+        """The pull of a worker whose call was refused: nothing was measured."""
+        return frozenset({self._refused[slot]} if slot in self._refused else ())
+
     def _visit(self, done: list[_Done], free: list[int]) -> list[Handed]:
         """Tell rewards; pulls for everybody who is free."""
         n = self._at_once()
         lease = n * self.measure.timeout + _GRACE
         if self._desk is not None:
             tells = [[Reward(*one.pair, self._name_of(one.slot))] for one in done]
-            names = [self._name_of(slot) for slot in free]
-            asks = [Ask(n, name, lease, stratum=self.stratum) for name in names]
+            belongs = self.stratum
+            asks = [
+                Ask(n, self._name_of(one), lease, stratum=belongs, still=self._in_hand(one))
+                for one in free
+            ]
             told, given = Crowd(self._desk).exchange(tells, asks)
             for one in told:
                 _or_raise(one)

@@ -136,7 +136,6 @@ const NAMES = {
   "lazy-ts": "Lazy Track-and-Stop",
   fws: "Frank-Wolfe Sampling",
   uniform: "Uniform",
-  "estimated-noise": "Noise estimated first",
 };
 
 /**

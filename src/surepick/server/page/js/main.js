@@ -5,7 +5,7 @@ import { h, put } from "./dom.js";
 import { brand } from "./parts/brand.js";
 import { failed, notAllowed } from "./parts/states.js";
 import { parts, route } from "./router.js";
-import { forget, isAdmin, logOut, resume, role } from "./session.js";
+import { forget, isAdmin, logOut, onlyWorks, resume, role } from "./session.js";
 import { themeButton } from "./theme.js";
 import { accessView } from "./views/access.js";
 import { createView } from "./views/create.js";
@@ -29,7 +29,7 @@ let said = "";
 
 /** @param {string} place */
 function bar(place) {
-  const own = role() === "worker" ? [] : LINKS; // who only measures or judges
+  const own = onlyWorks() ? [] : LINKS;
   const links = own.filter(([, , forAdmins]) => !forAdmins || isAdmin()).map(([path, title]) =>
     h(
       "li",
@@ -77,7 +77,7 @@ function choose([place = "studies", name]) {
   }
   if (place === "judge" && name) return { view: judgeView(name), title: `Judge ${name}` };
   if (place === "measure" && name) return { view: measureView(name), title: `Measure ${name}` };
-  if (role() === "worker") return { view: workView, title: "Measure" };
+  if (onlyWorks()) return { view: workView, title: "Measure" };
   if (place === "studies" && name) return { view: studyView(name), title: name };
   if (place === "studies") return { view: studiesView, title: "Studies" };
   if (place === "new") return { view: forAdmins(createView), title: "New study" };

@@ -437,7 +437,7 @@ declare namespace Api {
     token: string;
   }
   interface NewToken {
-    role: "admin" | "worker" | "viewer";
+    role: "admin" | "worker" | "viewer" | "judge";
     studies?: string[] | null;
     expires_in?: number | null;
     note?: string;
@@ -456,8 +456,8 @@ declare namespace Api {
   }
   interface PullOut {
     id: number;
-    arm: number;
-    label: string;
+    arm: number | null;
+    label: string | null;
     attempt: number;
     stratum: string | null;
     item: number | null;

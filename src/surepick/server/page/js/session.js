@@ -56,4 +56,7 @@ export async function logOut() {
 export const forget = () => take(NOBODY);
 
 export const role = () => who.role;
+
+/** Whether somebody measures or judges, and sees nothing else. */
+export const onlyWorks = () => who.role === "worker" || who.role === "judge";
 export const isAdmin = () => who.role === "admin";

@@ -56,7 +56,7 @@ export function workerInvitation(name, token) {
 }
 
 /**
- * What a judge needs: an address and a token; or a command line, where a program judges.
+ * What a judge needs: an address and a token. It shows two options at a time, without their names.
  *
  * @param {string} name of the study
  * @param {string} token
@@ -65,20 +65,29 @@ export function judgeInvitation(name, token) {
   const address = `${location.origin}/#/judge/${encodeURIComponent(name)}`;
   return h(
     "div",
-    { class: "once", role: "group", "aria-label": "New worker token" },
+    { class: "once", role: "group", "aria-label": "New judge token" },
     h(
       "p",
       {},
       h("strong", {}, "Shown only now. "),
-      "Whoever has this token can judge in this study. Send the address, and the token:",
+      "Whoever has this token can judge in this study, and sees nothing else of it. Send the address, and the token:",
     ),
     copyable(address, "the address"),
     copyable(token, "the token"),
-    h(
-      "details",
-      { class: "fold" },
-      h("summary", {}, "A program as a judge"),
-      copyable(workerCommand(name, token, "{first} {second}"), "the judge's command line"),
-    ),
+  );
+}
+
+/**
+ * What a program needs that judges: it is told which two options it compares.
+ *
+ * @param {string} name of the study
+ * @param {string} token
+ */
+export function programInvitation(name, token) {
+  return h(
+    "div",
+    { class: "once", role: "group", "aria-label": "New worker token" },
+    h("p", {}, h("strong", {}, "Shown only now. "), "A program judges with this command:"),
+    copyable(workerCommand(name, token, "{first} {second}"), "the judge's command line"),
   );
 }

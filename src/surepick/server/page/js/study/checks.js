@@ -84,7 +84,7 @@ function findings({ status, anyFailures }) {
   }
   found.push(finding("Rewards stay the same over time", checks.drift));
   // Where no noise scale was given there is nothing that could be wrong about it.
-  if (status.noise_stated || status.algorithm === "estimated-noise") found.push(noise(status));
+  if (status.noise_stated) found.push(noise(status));
   if (checks.scales) found.push(finding("The same noise for all options", checks.scales));
   const failures = status.failures.reduce((a, b) => a + b, 0);
   const uneven = status.warnings.filter((text) => !checks.warnings.includes(text));

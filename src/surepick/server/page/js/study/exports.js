@@ -3,7 +3,7 @@
 import { download, post } from "../api.js";
 import { h, icon, put, write } from "../dom.js";
 import { errorLine, submit } from "../parts/field.js";
-import { judgeInvitation, workerInvitation } from "../parts/invitation.js";
+import { judgeInvitation, programInvitation, workerInvitation } from "../parts/invitation.js";
 
 const FORMATS = [
   ["csv", "CSV"],
@@ -69,7 +69,7 @@ export const workersCard = (name) =>
   tokenCard(name, {
     title: "Workers",
     about: "A worker can measure options on any machine. Its token is for this study only.",
-    invite: workerInvitation,
+    invites: { worker: workerInvitation },
   });
 
 /** @param {string} name */
@@ -77,28 +77,32 @@ export const judgesToken = (name) =>
   tokenCard(name, {
     title: "Invite a judge",
     about:
-      "A judge opens the page with a token of this study, sees two options at a time, and can do nothing else. Programs judge with the same token. Give each judge a token of their own.",
-    invite: judgeInvitation,
+      "A judge opens the page with a token of this study, sees two options at a time without their names, and can do nothing else. A program that judges needs a worker token: it is told which options it compares. Give each judge a token of their own.",
+    invites: { judge: judgeInvitation, worker: programInvitation },
   });
 
 /**
  * @param {string} name
- * @param {{title: string, about: string, invite: (name: string, token: string) => HTMLElement}} words
+ * @param {{title: string, about: string, invites: Record<string, (name: string, token: string) => HTMLElement>}} words
  */
-function tokenCard(name, { title, about, invite }) {
+function tokenCard(name, { title, about, invites }) {
   const result = h("div", {});
   const error = errorLine();
-  const button = h(
-    "button",
-    { class: "button small", type: "button", onclick: make },
-    "Make a worker token",
-  );
+  const buttons = Object.keys(invites).map((role) => {
+    const button = h(
+      "button",
+      { class: "button small", type: "button", onclick: () => make(role, button) },
+      `Make a ${role} token`,
+    );
+    return button;
+  });
 
-  function make() {
+  /** @type {(role: string, button: HTMLButtonElement) => Promise<void>} */
+  function make(role, button) {
     return submit(button, error, async () => {
       /** @type {Api.TokenMade} */
-      const made = await post("/tokens", { role: "worker", studies: [name] });
-      put(result, invite(name, made.token));
+      const made = await post("/tokens", { role, studies: [name] });
+      put(result, invites[role](name, made.token));
     });
   }
 
@@ -107,7 +111,7 @@ function tokenCard(name, { title, about, invite }) {
     { class: "card", "aria-label": title },
     h("h2", {}, title),
     h("p", { class: "explain" }, about),
-    h("div", { class: "actions" }, button),
+    h("div", { class: "actions" }, buttons),
     error.element,
     result,
   );

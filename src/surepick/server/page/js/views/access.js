@@ -6,12 +6,13 @@ import { day } from "../format.js";
 import { confirm } from "../parts/confirm.js";
 import { copyable } from "../parts/copyable.js";
 import { errorLine, field, input, submit } from "../parts/field.js";
-import { workerInvitation } from "../parts/invitation.js";
+import { judgeInvitation, workerInvitation } from "../parts/invitation.js";
 import { bones, failed, notice } from "../parts/states.js";
 
 /** @type {Record<string, string>} */
 const ROLES = {
   worker: "Worker: measures options of chosen studies",
+  judge: "Judge: compares two options at a time, without their names",
   viewer: "Viewer: sees everything, changes nothing",
   admin: "Admin: everything",
 };
@@ -57,12 +58,14 @@ export const accessView = (scope) => {
     return [...found].map((one) => one.value);
   };
 
+  const forStudies = () => ["worker", "judge"].includes(role.value);
+
   function roleChanged() {
     studiesField.hidden = role.value === "admin";
     put(
       studyHint,
-      role.value === "worker"
-        ? "A worker's token must be for at least one study."
+      forStudies()
+        ? `A ${role.value}'s token must be for at least one study.`
         : "None ticked: all studies, including future ones.",
     );
   }
@@ -99,8 +102,8 @@ export const accessView = (scope) => {
     event.preventDefault();
     return submit(button, error, async () => {
       const studies = role.value === "admin" || !ticked().length ? null : ticked();
-      if (role.value === "worker" && !studies) {
-        error.say("Tick the studies that this worker may measure for.");
+      if (forStudies() && !studies) {
+        error.say(`Tick the studies that this ${role.value} is for.`);
         return;
       }
       /** @type {Api.TokenMade} */
@@ -114,8 +117,8 @@ export const accessView = (scope) => {
         result,
         notice(
           "good",
-          made.role === "worker" && studies?.length === 1
-            ? workerInvitation(studies[0], made.token)
+          forStudies() && studies?.length === 1
+            ? (made.role === "judge" ? judgeInvitation : workerInvitation)(studies[0], made.token)
             : shownOnce(made),
         ),
       );

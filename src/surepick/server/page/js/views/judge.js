@@ -9,7 +9,7 @@ import { preload, shownThings } from "../judge/thing.js";
 import { errorLine, field, input } from "../parts/field.js";
 import { blank, bones, failed, notice } from "../parts/states.js";
 import { Scope } from "../router.js";
-import { role } from "../session.js";
+import { onlyWorks } from "../session.js";
 
 const KEY = "surepick-judge"; // the name under which somebody judges
 const [FIRST, SECOND, TIE] = [1, 0, 0.5];
@@ -228,7 +228,7 @@ export const judgeView = (name) => (scope) => {
 
 /** @param {Line} line */
 function idle(line) {
-  const readers = role() !== "worker";
+  const readers = !onlyWorks();
   if (line.finished)
     return blank(
       "fine",
