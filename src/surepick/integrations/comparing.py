@@ -26,9 +26,9 @@ from surepick.calls.afresh import SET_BACK, cure_of
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
 from surepick.problem.noise import noise_kind, read_kind
-from surepick.promise import out_of, rests_on
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.unmeasured import Unmeasured, in_words
@@ -100,10 +100,7 @@ class Comparison:
             p_value, needed = self.answer.p_value, f"needed {self.answer.delta:g}"
             near = "" if p_value is None else f"p-value {p_value:.2g}, {needed}. "
             return f"{near}More calls (max_calls) or a larger epsilon would decide it."
-        few, many = out_of(self.answer.delta)
-        wrong = f"at most {few:,} {'is' if few == 1 else 'are'} wrong"
-        rests = rests_on((*promise.needs, *promise.conditions))
-        return f"Of {many:,} tests like this one, {wrong}. {rests}".rstrip()
+        return promise.how_sure("are wrong", "tests like this one")
 
 
 def compare(
@@ -154,7 +151,8 @@ def compare(
     warm_up
         Calls of each beforehand, whose scores are thrown away; by default one, with items none.
     seed
-        Of the order of calls, which is drawn afresh by default; the certificate has it.
+        Of the order of calls, which is drawn afresh by default; the certificate has it. With items
+        the same seed comes to another order where a variant has other code.
     minimise
         Whether smaller scores are better: times, costs, errors.
     workers, per_minute
@@ -203,6 +201,8 @@ def compare(
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
     settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
     algorithm = get(DEFAULT, delta=delta, max_samples=most, **settings)
+    if given is not None:
+        seed = seed_after(seed, *map(named, variants))
 
     def call(which: int, *item: int) -> Any:
         return variants[which](*(given[i] for i in item if given is not None))
