@@ -1398,9 +1398,23 @@ MUTATIONS = (
         "study/traffic/test_study.py -k least_share_like",
     ),
     Mutation(
+        "rivals-of-one-report-alone",
+        "run/waiting.py",
+        "for compared in self.compared[reports // 2 :]",
+        "for compared in self.compared[reports // 2 : reports // 2 + 1]",
+        "study/traffic/test_confirmed.py -k came_late",
+    ),
+    Mutation(
+        "options-that-come-later-have-all-of-delta",
+        "statistics/spending.py",
+        "whole / (later * (later + 1.0))",
+        "whole / (later + 1.0)",
+        "statistics/test_spending.py",
+    ),
+    Mutation(
         "each-of-many-intervals-at-delta",
         "study/traffic/look.py",
-        "self._lifts.intervals(run.algorithm.delta * levels_of(first, self._options))",
+        "self._lifts.intervals(run.algorithm.delta * parts)",
         "self._lifts.intervals(run.algorithm.delta)",
         "study/traffic/test_study.py -k hold_together",
     ),
@@ -2245,7 +2259,7 @@ MUTATIONS = (
     Mutation(
         "verifier-limits-after-the-answer",
         "verifier/rules/keeping.py",
-        'check.demand(not over, f"block {number} comes',
+        'check.demand(none, f"block {number} comes',
         'check.demand(True, f"block {number} comes',
         _KEEPING,
     ),

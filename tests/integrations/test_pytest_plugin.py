@@ -14,6 +14,7 @@ import surepick as sp
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.integrations.comparing import compare
 
+pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = "surepick.integrations.pytest_plugin"
 TESTS = """
@@ -54,6 +55,34 @@ def test_tests_pass_fail_and_are_not_decided(tmp_path):
     assert "comparing.py" not in done.stdout  # no traceback: nothing is wrong in there
     report = (tmp_path / "report.xml").read_text()
     assert 'name="surepick" value="The new variant is not worse by more than 0.1' in report
+
+
+AGAIN = """
+import random, time
+draw = random.Random(time.time_ns())
+
+def rate(p):
+    return lambda: draw.random() < p
+
+def test_gate(sure):
+    sure.not_worse(rate(0.9), rate({old}), epsilon=0.1, max_calls={most}, noise="yes-no")
+"""
+
+
+def test_a_gate_that_is_run_again_goes_on(pytester):
+    def run(old, most, *more):
+        pytester.makepyfile(test_gate=AGAIN.format(old=old, most=most))
+        return pytester.runpytest_inprocess("-rA", *more).stdout.str()
+
+    assert "20 calls)" in run(0.9, 20)
+    assert "Of the calls, 20 were made in earlier runs." in run(0.9, 20)
+    assert "Of the calls, 40 were made in earlier runs." in run(0.9, 20)
+    anew = run(0.9, 20, "--sure-anew")
+    assert "20 calls)" in anew
+    assert "earlier runs" not in anew
+    assert "earlier runs" not in run(0.8, 20)  # another one is compared
+    assert "1 passed" in run(0.5, 2000)
+    assert "earlier runs" not in run(0.5, 2000)  # what has passed is over
 
 
 def test_pytest_finds_it():

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -26,9 +26,9 @@ from surepick.calls.afresh import SET_BACK, cure_of
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
-from surepick.problem.noise import noise_kind
-from surepick.promise import out_of, rests_on
+from surepick.problem.noise import noise_kind, read_kind
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.unmeasured import Unmeasured, in_words
@@ -55,12 +55,17 @@ class Comparison:
     won: float | None
     error: str = ""  #: what ended it, where a variant failed for good
     again: int = 0  #: calls that failed, and worked when they were made again
+    earlier: int = 0  #: of these calls, those that were made before it went on
+    #: for :func:`compare`, to go on with; values that JSON has
+    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         """The verdict in a few sentences, and on what it rests."""
         more = (
             f"{plural(self.again, 'call')} failed and had to be made again." if self.again else ""
         )
+        if self.earlier:
+            more = f"{more} Of the calls, {self.earlier:,} were made in earlier runs.".lstrip()
         said = [self._found(), self._how_sure(), more, in_words(self.answer.unmeasured)]
         return " ".join(filter(None, said))
 
@@ -95,10 +100,7 @@ class Comparison:
             p_value, needed = self.answer.p_value, f"needed {self.answer.delta:g}"
             near = "" if p_value is None else f"p-value {p_value:.2g}, {needed}. "
             return f"{near}More calls (max_calls) or a larger epsilon would decide it."
-        few, many = out_of(self.answer.delta)
-        wrong = f"at most {few:,} {'is' if few == 1 else 'are'} wrong"
-        rests = rests_on((*promise.needs, *promise.conditions))
-        return f"Of {many:,} tests like this one, {wrong}. {rests}".rstrip()
+        return promise.how_sure("are wrong", "tests like this one")
 
 
 def compare(
@@ -117,6 +119,7 @@ def compare(
     per_minute: float | None = None,
     timeout: float | None = None,
     retries: int = 2,
+    kept: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Call two variants until it is known whether the new one is worse by more than epsilon.
 
@@ -148,7 +151,8 @@ def compare(
     warm_up
         Calls of each beforehand, whose scores are thrown away; by default one, with items none.
     seed
-        Of the order of calls, which is drawn afresh by default; the certificate has it.
+        Of the order of calls, which is drawn afresh by default; the certificate has it. With items
+        the same seed comes to another order where a variant has other code.
     minimise
         Whether smaller scores are better: times, costs, errors.
     workers, per_minute
@@ -159,6 +163,10 @@ def compare(
         How often a call is tried again that failed in a way that may pass. Where a variant fails
         for good, ``error`` says how, and the verdict is "undecided"; with items that one counts as
         the worst score, unless nothing else works.
+    kept
+        What an earlier call came to (``Comparison.kept``), with the same functions and settings: it
+        goes on from there, with up to ``max_calls`` more. Who begins anew instead until the verdict
+        is the right one draws lots.
 
     Examples
     --------
@@ -193,6 +201,8 @@ def compare(
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
     settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
     algorithm = get(DEFAULT, delta=delta, max_samples=most, **settings)
+    if given is not None:
+        seed = seed_after(seed, *map(named, variants))
 
     def call(which: int, *item: int) -> Any:
         return variants[which](*(given[i] for i in item if given is not None))
@@ -200,14 +210,21 @@ def compare(
     if workers is None and not any(map(inspect.iscoroutinefunction, variants)):
         workers = 1
     found = _Scores(shift)
+    asked = [epsilon, delta, str(noise), minimise, None if given is None else len(given)]
+    if kept and kept["asked"] != asked:
+        raise InvalidInputError("kept: it is of a comparison with other settings; leave it out")
     how: dict[str, Any] = {"timeout": timeout, "retries": retries, "pace": Pace(per_minute)}
     with Calls(call, workers=workers or AT_ONCE, **how) as calls:
         some = () if given is None else (0,)
-        warm = calls.all([(which, *some) for which in (_NEW, _OLD)] * warm_up)
-        found.failed(warm)
-        found.asked(noise, warm)
-        problem = Problem.unstructured(labels, noise=found.noise, minimise=minimise)
-        run = algorithm.start(problem, seed)
+        run = _gone_on_with(kept, found, most) if kept else None
+        if run is None or not run.stopped:
+            warm = calls.all([(which, *some) for which in (_NEW, _OLD)] * warm_up)
+            found.failed(warm)
+            found.asked(noise, warm)
+        if run is None:
+            problem = Problem.unstructured(labels, noise=found.noise, minimise=minimise)
+            run = algorithm.start(problem, seed)
+        earlier = sum(map(len, found.scores))
         while not (run.stopped or found.error):
             batch = run.ask()
             columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
@@ -215,12 +232,15 @@ def compare(
             rewards = found.of(rows, calls, run)
             if not found.error:
                 run.tell(batch, rewards)
+                found.told()
+    again = calls.again + (kept["again"] if kept else 0)
+    if calls.generators.set_back and given is None and SET_BACK not in run.doubts.told:
+        run.doubts.told.append(SET_BACK)
+    if again:
+        run.rest_on("lost", pulls=again)
+    goes_on = {"asked": asked, "again": again, "run": run.to_json(), **found.kept()}
     if found.error:
         run.end()
-    if calls.generators.set_back and given is None:
-        run.doubts.told.append(SET_BACK)
-    if calls.again:
-        run.rest_on("lost", pulls=calls.again)
     answer = run.without(run.answer, found.lacking)
     verdict: Verdict = "undecided"
     if answer.guarantee:
@@ -228,8 +248,17 @@ def compare(
         found.check_kind(fewest=1)
     new_mean, old_mean = found.means()
     calls_made = sum(map(len, found.scores))
-    seen = (new_mean, old_mean, answer, _won(answer), found.error, calls.again)
+    seen = (new_mean, old_mean, answer, _won(answer), found.error, again, earlier, goes_on)
     return Comparison(verdict, epsilon, calls_made, *seen)
+
+
+def _gone_on_with(kept: Mapping[str, Any], found: _Scores, most: int | None) -> Run:
+    """The run of an earlier call, which may make so many more calls; and what it had seen."""
+    run = Run.from_json(kept["run"])
+    found.begin_with(kept)
+    if most is not None and run.samples and not run.state.finished:
+        run.limit(max_samples=run.samples + most, reason="compared again")
+    return run
 
 
 def _won(answer: Answer) -> float | None:
@@ -249,6 +278,28 @@ class _Scores:
         self.error = ""
         self.noise: Any = None  # of scores, where those of the old variant are worse by epsilon
         self._kind, self._said, self._shift = noise_kind("any", 2), False, shift
+        self._told = 0, 0, 0  # scores of both, and cells that lack one, that the run was told of
+
+    def told(self) -> None:
+        """The run knows all of it."""
+        self._told = (*map(len, self.scores), len(self.lacking))
+
+    def kept(self) -> dict[str, Any]:
+        """What the run was told of, to go on with."""
+        new, old, lacking = self._told
+        return {
+            "kind": self._kind.written,
+            "said": self._said,
+            "scores": [self.scores[_NEW][:new], self.scores[_OLD][:old]],
+            "lacking": [list(one) for one in self.lacking[:lacking]],
+        }
+
+    def begin_with(self, kept: Mapping[str, Any]) -> None:
+        """Take on what was kept."""
+        self._kind, self._said = read_kind(kept["kind"], 2), kept["said"]
+        self.scores = [*kept["scores"][_NEW]], [*kept["scores"][_OLD]]
+        self.lacking = [Unmeasured(*one) for one in kept["lacking"]]
+        self.told()
 
     def asked(self, noise: Any, warm: list[Any]) -> None:
         """What is known about scores: as it was said, or what those that do not count say."""

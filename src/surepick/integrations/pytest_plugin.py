@@ -26,7 +26,16 @@ class Sure:
     """What a test can demand of something that varies."""
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
-        self._request = request
+        self._request, self._asked = request, 0
+
+    def _evidence(self, new: Any, old: Any, settings: tuple[Any, ...]) -> _Evidence:
+        """What an earlier run of this test saw at this place."""
+        from surepick import __version__
+        from surepick.integrations.versions import version_of
+
+        self._asked += 1
+        what = (__version__, self._request.node.nodeid, self._asked, new, old, settings)
+        return _Evidence(self._request.config, version_of(what))
 
     def not_worse(
         self,
@@ -55,6 +64,10 @@ class Sure:
         same ones. ``undecided`` says what becomes of a test that is not decided after
         ``max_calls``: it fails, is skipped, or fails as expected. Where one of the two raises an
         error that does not pass, the test fails, and says which and what was seen before.
+
+        A test that did not pass goes on with what it saw when it is run again, from pytest's cache,
+        as long as both variants and all settings are the same: begun anew until it passes, it would
+        be a lottery. ``pytest --sure-anew`` begins anew.
         """
         __tracebackhide__ = True
         from surepick.integrations.comparing import compare
@@ -68,6 +81,7 @@ class Sure:
             raise InvalidInputError(
                 f"undecided must be one of {', '.join(outcomes)}; got {undecided!r:.80}"
             )
+        evidence = self._evidence(new, old, (epsilon, delta, str(noise), minimise, seed, items))
         found = compare(
             *(new, old),
             epsilon=epsilon,
@@ -82,13 +96,41 @@ class Sure:
             per_minute=per_minute,
             timeout=timeout,
             retries=retries,
+            kept=evidence.kept,
         )
+        evidence.keep(None if found.verdict == "not worse" else found.kept)
         self._request.node.user_properties.append(("surepick", str(found)))
         if found.verdict == "worse" or found.error:
             pytest.fail(str(found), pytrace=False)
         if found.verdict == "undecided":
             outcomes[undecided](str(found))
         return found
+
+
+class _Evidence:
+    """What a test that did not pass has seen, in the cache of pytest; nothing where that is off."""
+
+    def __init__(self, config: pytest.Config, version: str) -> None:
+        self._cache: Any = getattr(config, "cache", None)
+        self._key = f"surepick/{version}"
+        self.kept: dict[str, Any] | None = None
+        if self._cache is not None and not config.getoption("--sure-anew"):
+            self.kept = self._cache.get(self._key, None)
+
+    def keep(self, kept: Any) -> None:
+        """Keep this; None: there is nothing to go on with."""
+        if self._cache is not None and (kept is not None or self.kept is not None):
+            self._cache.set(self._key, kept)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Have tests that did not pass begin anew."""
+    parser.getgroup("surepick").addoption(
+        "--sure-anew",
+        action="store_true",
+        help="have tests with the fixture sure that did not pass begin anew, instead of going on "
+        "with what they saw before",
+    )
 
 
 @pytest.fixture

@@ -190,7 +190,8 @@ class Doubts:
     def save(self) -> dict[str, Any]:
         """What a saved run says of it."""
         triples = None if self._triples is None else self._triples.save()
-        return {"doubts": triples, "in_time": self._in_time.save()}
+        found = {"doubts": triples, "in_time": self._in_time.save()}
+        return found | ({"noticed": self.told} if self.told else {})
 
     def load(self, saved: dict[str, Any]) -> None:
         """Take on what a saved run says; those of older versions kept nothing."""
@@ -198,6 +199,7 @@ class Doubts:
 
         triples = saved.get("doubts")
         self._triples = None if triples is None else Triples.load(triples)
+        self.told = list(saved.get("noticed", ()))
         in_time = saved.get("in_time")
         self._in_time.load(in_time)
         if in_time is not None:

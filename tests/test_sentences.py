@@ -1,0 +1,106 @@
+"""The harness of sentences: that it measures what it says, and that it can fail."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.sentences import measured
+from benchmarks.sentences.cells import BROKEN, CELLS, Cell, Outcome, allowed
+
+from surepick.conditions import CONDITIONS
+
+KEPT = Path(__file__).parent / "data" / "false_certificates"
+#: what a way of going on breaks, and the condition that says so
+NAMES = {
+    "afresh": "afresh",
+    "visitors": "visitors",
+    "whole": "sent",
+    "splits": "splits",
+    "lost": "lost",
+    "leads": "leads",
+    "booked": "until-reported",
+    "again": "alone",
+    "timed": "apart",
+    "duration": "hedged",
+    "edited": "changed",
+    "remeasured": "again",
+}
+JUDGE = "a judge that is certain, one kept answer of each · llm_judge"
+CHEAP = (JUDGE, "leads change sign (novelty) · a site, revenue")
+
+
+def test_a_part_of_the_record_can_be_made_again_by_itself():
+    one = CELLS[JUDGE]
+    after, alone = one.outcomes(0, 3, 0, 0.2)[2], one.outcomes(2, 1, 0, 0.2)[0]
+    assert after.false is not None
+    assert (after.false, after.said) == (alone.false, alone.said)
+
+
+@pytest.mark.parametrize("key", CHEAP)
+def test_cheap_cells_pass(key):
+    part = measured.measure((key, 0, 3, 0, 0.2))
+    parts = {f"{key} | 0 | 3": part}
+    assert part["runs"] == 3
+    assert not any("Error" in why for why in part["why"])
+    text, failed = measured.report(parts, 0.2)
+    assert failed == []
+    assert key.split(" · ")[0] in text
+
+
+def broken(says: str, share: float = 1.0, **more):
+    """A door that claims what is false, and says this."""
+
+    def live(rng, delta):
+        return Outcome(bool(rng.random() < share), {"shown": says, "plain": f"{says} So it is."})
+
+    return Cell("as somebody likes", "a broken door", "lost", live, **more)
+
+
+@pytest.mark.parametrize(
+    ("says", "share", "more", "well"),
+    [
+        ("b is the best.", 1.0, {}, False),
+        ("b is the best.", 0.2, {}, True),
+        ("b is the best.", 0.05, {"certain": True}, False),
+        (f"b is the best, {CONDITIONS['lost'].exact}.", 1.0, {}, True),
+    ],
+)
+def test_a_door_that_says_what_is_false_fails(monkeypatch, says, share, more, well):
+    one = broken(says, share, **more)
+    monkeypatch.setattr(measured, "CELLS", {one.key: one})
+    part = measured.measure((one.key, 0, 200, 0, 0.2))
+    text, failed = measured.report({f"{one.key} | 0 | 200": part}, 0.2)
+    assert failed == ([] if well else [one.key])
+    assert ("**no**" in text) is not well
+
+
+def test_every_sentence_has_to_name_the_condition():
+    named = CONDITIONS["lost"].exact
+    assert Outcome(True, {"shown": named, "plain": named}).names("lost")
+    assert not Outcome(True, {"shown": named, "plain": "b is the best"}).names("lost")
+    assert not Outcome(True).names("lost")
+    assert not Outcome(True, {"shown": named}).names("")
+
+
+def test_a_cell_that_breaks_off_shows_no_sentence():
+    def live(rng, delta):
+        raise ZeroDivisionError("by nothing")
+
+    (found,) = Cell("as somebody likes", "a door", "", live).outcomes(0, 1, 0, 0.2)
+    assert (found.false, found.why) == (None, "ZeroDivisionError: by nothing")
+
+
+@pytest.mark.parametrize("broken", NAMES)
+def test_conditions_are_recognised_and_not_taken_for_each_other(broken):
+    one = CONDITIONS[NAMES[broken]]
+    texts = [one.exact, one.plain or one.meaning or one.exact]
+    for text in (text.format(**dict.fromkeys(one.fields, 7)) for text in texts):
+        named = {other for other in NAMES if Outcome(True, {"": text}).names(other)}
+        assert broken in named
+        assert named <= {broken, "booked", "visitors"}  # who is counted, and when
+
+
+def test_what_chance_explains():
+    assert allowed(0.2, 100) == pytest.approx(0.2 + 4 * 0.04)
+    assert set(BROKEN) >= {one.breaks for one in CELLS.values()}
+    assert np.all([one.way and one.door for one in CELLS.values()])
