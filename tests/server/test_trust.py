@@ -186,6 +186,7 @@ def test_one_bad_study_hides_nothing(service, http, study):
         body = {"name": name, "problem": {"arms": [[1, 0], [0, 1]]}}
         http.post("/api/v1/studies", json=body).raise_for_status()
     with sqlite3.connect(service.file) as file:
+        sums.provide(file)
         change = "UPDATE surepick_studies SET {} WHERE name = ?"
         file.execute(change.format("algorithm = 'nonsense'"), ["strange algorithm"])
         file.execute(change.format("problem = substr(problem, 1, 20)"), ["cut off"])
