@@ -13,6 +13,8 @@ from tests.postgres import fast_folder
 from tests.server.served import Served
 from tests.server.test_routes import at
 
+from surepick.storage.sql import sums
+
 
 @pytest.fixture(scope="module")
 def service():
