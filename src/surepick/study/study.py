@@ -444,7 +444,8 @@ class Study(StudyCore):
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         run, at = self.desk.load()
         checks = self.checks()
-        found = status_of(self.storage, self._record, run, at, checks)
+        known = None if self._sends_traffic else self._findings.open_totals(at)
+        found = status_of(self.storage, self._record, run, at, checks, known)
         failed = failure_warnings(self.storage, self._record.id, run)
         against = " and ".join([*failed, *checks.broken])
         answer = self._concluded(run, checks) if run.stopped else None
