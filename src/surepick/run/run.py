@@ -15,13 +15,14 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.conditions import joined, read_stated, stated, written
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
-from surepick.promise import Condition
+from surepick.promise import Condition, Promise
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
+from surepick.run.guarantee import promise_ahead, rests_of
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
 from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
 from surepick.run.option_changes import (
@@ -640,6 +641,18 @@ class Run:
     def answer(self) -> Answer:
         """The answer, once stopped."""
         return self.conclude()
+
+    def promised(
+        self, changes: Sequence[dict[str, Any]] = (), conditions: Iterable[Condition] = ()
+    ) -> Promise:
+        """What is promised ahead of an answer, as things stand; as for :meth:`conclude`."""
+        past = self._past or {"batches": [], "evidence": False}
+        rests = rests_of(
+            *(self.algorithm, self.problem, past["batches"] + self._record.log),
+            *(past["evidence"], bool(changes), bool(self._options.made)),
+            joined(self.conditions, conditions),
+        )
+        return promise_ahead(self.algorithm, self.state, rests, self.problem.noise_kind)
 
     def conclude(
         self,

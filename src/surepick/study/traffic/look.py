@@ -13,6 +13,7 @@ from surepick.algorithms.limits.limit import parse_limit
 from surepick.algorithms.pulls import ToldPulls
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment
+from surepick.promise import Promise
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
@@ -204,8 +205,11 @@ class Traffic:
             ],
         }
 
-    def status(self) -> dict[str, Any]:
-        """Where the study stands, as JSON-ready values; ``headline`` and ``next`` are sentences."""
+    def status(self, promise: Promise | None = None) -> dict[str, Any]:
+        """Where the study stands, as JSON-ready values; ``headline`` and ``next`` are sentences.
+
+        The promise is that of the answer of a study that is finished.
+        """
         desk, storage = self.desk.desk, self.desk.desk.storage
         run, at = desk.load()
         with self._lock:
@@ -261,7 +265,7 @@ class Traffic:
         ended = at.finished
         said = {"name": desk.record.name, "left": run.state.left(), "finished": ended, **found}
         broken = finding.alarm or bool(own)
-        promise = run.answer.guarantee.promise if ended and not broken else None
+        promise = promise if ended and not broken else None
         said |= {"kind": "none", "promise": ""}
         if promise is not None:
             said |= {"kind": promise.kind, "promise": promise.ahead}
