@@ -52,6 +52,7 @@ from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import TextArray, check_strata, split_strata
 from surepick.run.unmeasured import Unmeasured, counted
 from surepick.run.waiting import NOT_AGAIN, Waiting
+from surepick.statistics.spending import Spent
 from surepick.text import plural
 
 
@@ -653,6 +654,12 @@ class Run:
             joined(self.conditions, conditions),
         )
         return promise_ahead(self.algorithm, self.state, rests, self.problem.noise_kind)
+
+    def risks(self) -> list[Spent]:
+        """What is said together at one risk, and the shares of it that its parts have."""
+        promise = self.promised()
+        answer = Spent("the answer", promise.delta, {promise.kind: promise.delta})
+        return [answer, *self.state.risks()]
 
     def conclude(
         self,

@@ -28,7 +28,7 @@ from surepick.statistics.own_past import LEVEL as OWN_LEVEL
 from surepick.statistics.own_past import Moved, OwnPast
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.statistics.scatter import scatter
-from surepick.statistics.spending import parts_of_all
+from surepick.statistics.spending import shares_of_leads
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
 from surepick.study.checks.advice import anything_will_do
@@ -330,8 +330,8 @@ class Traffic:
         if self._lifts is None:
             return None
         first = self.desk.desk.first_problem.n_arms
-        parts = parts_of_all(first, self._options, max(first - 1, 1))  # not for the control
-        low, high = self._lifts.intervals(run.algorithm.delta * parts)
+        own = shares_of_leads(run.algorithm.delta, first, self._options, self._lifts.control)
+        low, high = self._lifts.intervals(own)
         lead, control = self._lifts.estimates(), self._lifts.control
         return [
             None if i == control or math.isnan(lead[i]) else [float(x) for x in ends]
