@@ -134,10 +134,11 @@ def arguments() -> argparse.ArgumentParser:
 
 def main() -> int:
     given = arguments().parse_args()
-    if given.certificates:
-        write(given.certificates, given.trials, given.seed, given.delta)
-        return 0
     cells = chosen(given.only)
+    if given.certificates:
+        keys = {one.key for one in cells}
+        write(given.certificates, keys, given.trials, given.seed, given.delta)
+        return 0
     if given.list:
         print("\n".join(one.key for one in cells))
         return 0
