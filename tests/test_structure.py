@@ -122,3 +122,24 @@ def test_no_class_is_a_slice_of_another():
         if not name.startswith("surepick.cli"):  # click's types have names that are worked out
             text = path.read_text(encoding="utf-8")
             assert not any(hole in text for hole in holes), name
+
+
+def test_orders_of_items_are_drawn_in_one_place():
+    """An order that something else draws may be one that somebody has met already."""
+    shuffles = re.compile(r"\bshuffled\(|\.permutation\(|\.permuted\(|\.shuffle\(|random\.sample\(")
+    examples = re.compile(r"^ *(>>>|\.\.\.) .*$", re.MULTILINE)
+    texts = {name: examples.sub("", text) for name, text in read().items()}
+    drawing = {name for name, text in texts.items() if shuffles.search(text)}
+    assert drawing == {
+        "surepick.algorithms.items",
+        "surepick.arrays.scrambled",  # by which it is done
+        "surepick.run.past_order",  # of past measurements, by what they are
+        "surepick.timing.race",  # of runs that are timed
+    }
+    seeded = re.compile(r"default_rng\(\[|np\.uint64\(items\)")
+    with_items = (
+        "surepick.algorithms.complete",
+        "surepick.algorithms.pooled",
+        "surepick.integrations",
+    )
+    assert not [n for n, text in texts.items() if n.startswith(with_items) and seeded.search(text)]

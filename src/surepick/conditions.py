@@ -189,6 +189,18 @@ _STATED = (
         "results (some were made again)",
         fields=("pulls",),
     ),
+    # Comparisons come from a file; those of one that grows have an order that is kept.
+    ConditionKind(
+        "file",
+        "provided that what is in the file ({comparisons} comparisons) did not depend on results, "
+        "and that it was not asked before with fewer",
+        fields=("comparisons",),
+    ),
+    ConditionKind(
+        "growing-file",
+        "provided that which comparisons the file has ({comparisons}) did not depend on results",
+        fields=("comparisons",),
+    ),
     # A worker that came back under its name was handed out again what it had not told.
     ConditionKind(
         "renewed",

@@ -30,4 +30,11 @@ def test_it_needs_items_and_a_way(folder, study, surepick):
     code, _, err = surepick("run", study, "--known", "known.csv", "--exec", "true")
     assert code == 2
     assert "only studies with items" in err
+    # Where items come up again and again, one frozen score would count as many.
+    table = "label\na\nb\n"
+    (folder / "two.csv").write_text(table)
+    surepick("new", "again", "two.csv", "--items", "20", "--rewards", "yes-no")
+    code, _, err = surepick("run", "again", "--known", "known.csv")
+    assert code == 2
+    assert "would count as a new measurement each time; make the study with --complete" in err
     assert surepick("run", study)[0] == 2

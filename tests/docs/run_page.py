@@ -17,7 +17,7 @@ from typing import Any
 
 _CHECKER = doctest.OutputChecker()
 _LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-_NUMBER = re.compile(r"(?<![\w.-])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w-])")
+_NUMBER = re.compile(r"(?:(?<!\S)-|(?<![\w.-]))\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w-])")
 _SHELL = "set -euo pipefail; . ./.shell; export -p > ./.environment"
 
 

@@ -93,6 +93,36 @@ def test_another_option_is_not_printed_as_the_answer(tmp_path):
     assert "the answer is" not in done.output
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_theorem_is_borrowed(kind):
+    """A rule inside of another names theorem and conditions; that of nobody drops a condition."""
+    for inner in ({"rule": "pooled"}, {"rule": "ellipsoid", "norm_bound": 1e9}, {}, None):
+        body = honest(kind)
+        body["evidence"]["inner"] = inner
+        with pytest.raises(CertificateError, match="a rule inside of it"):
+            verify(sealed(body))
+
+
+def test_the_bound_of_an_ellipsoid_stays_a_condition():
+    body = json.loads(json.dumps(RULES["ellipsoid"][0]()))
+    bound = ", provided that ‖theta*‖ <= 2"
+    assert bound in body["claim"]["statement"]
+    body["claim"]["statement"] = body["claim"]["statement"].replace(bound, "")
+    for inner in ({"inner": {"rule": "ellipsoid"}}, {"inner": None}, {}):
+        with pytest.raises(CertificateError, match=r"a rule inside|the statement should be"):
+            verify(sealed(body | {"evidence": body["evidence"] | inner}))
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_no_condition_is_left_out_of_the_sentence(kind):
+    body = honest(kind)
+    parts = body["claim"]["statement"].split("; ")
+    for number in range(1, len(parts)):
+        said = "; ".join(parts[:number] + parts[number + 1 :])
+        with pytest.raises(CertificateError, match=r"the statement should be|does not follow"):
+            verify(sealed(body | {"claim": body["claim"] | {"statement": said}}))
+
+
 def test_options_that_tie_are_those_that_do():
     body = honest("table")
     body["claim"]["candidates"] = [body["claim"]["candidate"], 0]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from surepick.algorithms.findings import Claims, Known
 from surepick.algorithms.findings import Kept as KeptLimit
+from surepick.algorithms.items import MEASURED_AGAIN, UNKNOWN_ORDER
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.algorithms.questions import Asked, Best
 from surepick.algorithms.remembered import Remembered
@@ -445,7 +446,9 @@ class Algorithm(ABC):
     def about_items(self) -> Condition:
         """What being the best means where options are measured on items."""
         average = f"on average over all {self.measured_on()} items"
-        return Condition(f"best {average}", meaning=f"“Best” is meant {average}.")
+        holds = f"if {MEASURED_AGAIN}, and {UNKNOWN_ORDER}"
+        means = f"“Best” is meant {average}."
+        return Condition(f"best {average}, {holds}", holds, meaning=means)
 
     def needs(self) -> tuple[Condition, ...]:
         """What its theorem rests on beside the model."""

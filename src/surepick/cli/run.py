@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     "--known",
     default=None,
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Scores that are known already, in a study with items: a table with the columns label, "
-    "item and reward. They are taken from there when they are needed.",
+    help="Scores that are known already, in a study of a finite set of items (new --complete): a "
+    "table with the columns label, item and reward. They are taken from there when needed.",
 )
 @click.option("--workers", default=1, show_default=True, help="Measurements at a time.")
 @click.option(
@@ -153,6 +153,12 @@ def _measure(
     items = study.algorithm.measured_on()
     if known is not None and items is None:
         raise InvalidInputError("known: only studies with items (new --complete) have known scores")
+    if known is not None and not study.algorithm.each_once:
+        raise InvalidInputError(
+            "known: items come up again and again in this study (new --items), and a score that is "
+            "known would count as a new measurement each time; make the study with --complete, "
+            "where each counts once"
+        )
     scores = None
     if known is not None and items is not None:
         scores = known_scores(known, study.problem, items)

@@ -26,6 +26,7 @@ from surepick.calls.afresh import SET_BACK, cure_of
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
 from surepick.problem.noise import noise_kind, read_kind
 from surepick.promise import out_of, rests_on
@@ -154,7 +155,8 @@ def compare(
     warm_up
         Calls of each beforehand, whose scores are thrown away; by default one, with items none.
     seed
-        Of the order of calls, which is drawn afresh by default; the certificate has it.
+        Of the order of calls, which is drawn afresh by default; the certificate has it. With items
+        the same seed comes to another order where a variant has other code.
     minimise
         Whether smaller scores are better: times, costs, errors.
     workers, per_minute
@@ -203,6 +205,8 @@ def compare(
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
     settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
     algorithm = get(DEFAULT, delta=delta, max_samples=most, **settings)
+    if given is not None:
+        seed = seed_after(seed, *map(named, variants))
 
     def call(which: int, *item: int) -> Any:
         return variants[which](*(given[i] for i in item if given is not None))

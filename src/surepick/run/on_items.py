@@ -3,6 +3,8 @@
 That an option has the largest total over these items is proven without a word about others. What it
 means for new items, drawn as these were, is a matter of how many there are: here the lead over
 whoever comes closest, between two ends that hold whichever pair of options that turned out to be.
+It rests on items that were met when both were there, and on which nothing was known before; that
+nobody had their texts in view when making an option is for people to know.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def on_items(problem: Problem, state: State, splits: bool = False) -> dict[str, 
         "rival": None if rival is None else labels[rival],
         "lead_on_new": None if rival is None else [found.low, found.high],
         "sure": found.sure,
-        "known": found.known,
+        "sampled": found.sampled,
     } | ({"noun": "split"} if splits else {})
 
 
@@ -51,7 +53,8 @@ def in_words(said: dict[str, Any] | None) -> str:
     >>> said = {"items": 90, "met": 40, "tied": [], "rival": "b", "lead_on_new": [-0.1, 0.25]}
     >>> in_words(said | {"ahead": "a", "sure": 0.95})
     'Shown on these 90 items, of which 40 were needed. On new items like these, a would be ahead \
-of b by -0.1 to 0.25 (in 95 of 100 studies): there b may be the better one.'
+of b by -0.1 to 0.25 (in 95 of 100 studies), if no option was made with these items in view: there \
+b may be the better one.'
     """
     if said is None:
         return ""
@@ -66,8 +69,7 @@ of b by -0.1 to 0.25 (in 95 of 100 studies): there b may be the better one.'
     low, high = said["lead_on_new"]
     ends = f"by {low:.2g} to {high:.2g} (in {100 * said['sure']:.4g} of 100 studies)"
     lead = f"On new items like these, {said['ahead']} would be ahead of {said['rival']} {ends}"
-    if said.get("known"):
-        lead = f"{lead}, if results had no part in what was known before"
+    lead = f"{lead}, if no option was made with these items in view"
     may = "" if low > 0 else f": there {said['rival']} may be the better one"
     return f"{about} {lead}{may}."
 

@@ -33,16 +33,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.algorithms.base import Pulls
+from surepick.algorithms.base import Algorithm, Pulls
+from surepick.algorithms.items import SEEDS, for_options
 from surepick.arrays.scrambled import scrambled
 from surepick.arrays.types import IntArray
 from surepick.errors import FormatError
+from surepick.problem import Problem
 from surepick.run.codec import dumps
 
 #: what certificates call this rule
 RULE = "shuffled"
-#: seeds are below this: a number that every reader of JSON keeps exactly
-SEEDS = 2**53
 _BLOCK = 1024  # pulls in a block, about
 
 
@@ -69,6 +69,12 @@ def seed_of(given: Any) -> int:
         return int(given)
     state = dumps(np.random.default_rng(given).bit_generator.state)
     return int.from_bytes(hashlib.sha256(state.encode()).digest()[:8], "little") % SEEDS
+
+
+def seed_for(algorithm: Algorithm, problem: Problem, given: Any) -> int:
+    """The seed of a run; where options are measured on items, for these options and no others."""
+    seed = seed_of(given)
+    return seed if algorithm.measured_on() is None else for_options(seed, problem)
 
 
 def as_seed(saved: Any) -> int | None:

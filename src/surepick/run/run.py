@@ -32,7 +32,7 @@ from surepick.run.option_changes import (
     retirement,
     said,
 )
-from surepick.run.order import Draws, as_seed, fresh_seed, piece, seed_of
+from surepick.run.order import Draws, as_seed, fresh_seed, piece, seed_for
 from surepick.run.past import Past, split_past
 from surepick.run.pending import PendingBatches
 from surepick.run.record import Record
@@ -74,9 +74,11 @@ class Run:
         algorithm.check_problem(problem)
         check_budget(problem, algorithm.budget)
         #: of the order in which pulls are handed out; None: arm by arm, as versions up to 0.2 did
-        self.order_seed: int | None = seed_of(seed)
-        if seed is None:  # what an algorithm draws is the same each time, but for items
-            seed = 0 if algorithm.measured_on() is None else self.order_seed
+        self.order_seed: int | None = seed_for(algorithm, problem, seed)
+        if algorithm.measured_on() is not None:
+            seed = self.order_seed
+        elif seed is None:  # what an algorithm draws is the same each time, but for items
+            seed = 0
         self.state = algorithm.begin(problem, np.random.default_rng(seed))
         self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
         self.goes_on = False  # in replays: options will come, or go

@@ -13,8 +13,7 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.codec import loads
 
-# Since 2 arms may be held by reference; since 3 the pulls of a batch are in an order that is drawn.
-_FORMAT, _VERSION = "surepick-run", 3
+_FORMAT, _VERSION = "surepick-run", 1
 HEAD = {"format": _FORMAT, "version": _VERSION}
 
 

@@ -16,7 +16,7 @@ from surepick.errors import InvalidInputError, StudyExistsError, UnknownStudyErr
 from surepick.problem import Problem
 from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
-from surepick.run.order import seed_of
+from surepick.run.order import seed_for, seed_of
 from surepick.storage import Storage, Transaction, copying, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain
@@ -145,9 +145,10 @@ def _described_as(spec: StudySpec, key: str | None) -> tuple[StudyRecord, Prepar
     """The record of a new study, and what its spec came to."""
     with refusing_extremes():
         made = spec.prepared
-    order = seed_of(spec.seed)
+    given = seed_of(None) if spec.seed is None else spec.seed
+    order = seed_for(made.algorithm, made.problem, given)
     # Two studies of the same size must not share one draw of items.
-    drawn = 0 if made.algorithm.measured_on() is None else order
+    drawn = 0 if made.algorithm.measured_on() is None else given
     record = StudyRecord(
         id=0,
         name=spec.name,

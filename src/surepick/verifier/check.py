@@ -21,6 +21,7 @@ from surepick.verifier.tables import EPS, Given, Tables
 
 # rules that can do without a known scale
 _ANY_NOISE = ("pooled", "checked-fit", "pairs", "keeping")
+_AROUND = "checked-fit"  # the rule around another one
 _WHOLE_NUMBERS = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
 
@@ -61,6 +62,11 @@ class Check(Tables):
         self.batches = exact.mappings(body["batches"], "batches")
         self.evidence = exact.mapping(body["evidence"], "the evidence")
         self.rule = exact.text(self.evidence["rule"], "the rule")
+        # What is inside names the theorem and its conditions: there is nothing inside of others.
+        self.demand(
+            ("inner" in self.evidence) == (self.rule == _AROUND),
+            "a rule inside of it is not where it has to be",
+        )
         self.claim = _read_claim(body["claim"])
         self.past: list[dict[str, Any]] = []
         self.past_counts = False
@@ -218,7 +224,7 @@ class Check(Tables):
         if where.startswith("batch"):  # past ones have none
             ahead = {"pooled": {"stratum", "after"}, "pairs": {"after"}, "complete": {"after"}}
             found -= ahead.get(rule, set[str]())
-        if rule == "checked-fit":  # what the rule inside does not need is left out there
+        if rule == _AROUND:  # what the rule inside does not need is left out there
             self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
             return
         for name in sorted(more ^ found):

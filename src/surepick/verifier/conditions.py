@@ -81,6 +81,15 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
         "reward, as some were made again",
         {"pulls": _count},
     ),
+    "file": (
+        "provided that what is in the file ({comparisons} comparisons) did not depend on results, "
+        "and that it was not asked before with fewer",
+        {"comparisons": _count},
+    ),
+    "growing-file": (
+        "provided that which comparisons the file has ({comparisons}) did not depend on results",
+        {"comparisons": _count},
+    ),
     "renewed": (
         "provided that nothing was measured again because of its reward, as some pulls were handed "
         "out again to the worker who had them",

@@ -41,6 +41,8 @@ _THEOREMS = {
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
+_UNKNOWN_ORDER = "nobody who made an option knew in which order items would come"
+_MEASURED_AGAIN = "each measurement is made anew or a score is the same whenever it is measured"
 _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
@@ -233,9 +235,10 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
     if check.past_counts:
         parts = [*parts, conditions.PAST]
     if check.items is not None:
-        parts = [*parts, f"best on average over all {check.items} items"]
+        average = f"best on average over all {check.items} items"
+        parts = [*parts, f"{average}, if {_MEASURED_AGAIN}, and {_UNKNOWN_ORDER}"]
     if check.table is not None:
-        same = "if a score is the same whenever it is measured"
+        same = f"if a score is the same whenever it is measured, and {_UNKNOWN_ORDER}"
         better = "better" if "better" in check.claim else "best"
         parts = [*parts, f"{better} on these {check.table} items, {same}"]
     if any("stratum" in batch for batch in check.batches):

@@ -171,7 +171,7 @@ def test_items_are_asked_for_ahead(settings):
     plain = walk(start(table, **settings), table)
     assert run.state.blocks == plain.state.blocks  # nothing is decided by what was asked ahead
     assert run.answer.labels == plain.answer.labels
-    assert run.samples <= 1.3 * plain.samples
+    assert run.samples <= 1.1 * plain.samples + 64  # what may be asked for ahead
 
 
 # -- settings that meet --------------------------------------------------------------------

@@ -106,6 +106,111 @@ def test_items_that_are_known_come_first_and_take_nothing():
     assert taken[0] == taken[1]
 
 
+# -- going on ------------------------------------------------------------------------------
+def tuned(base, met):
+    """A row that is one right answer short of this one, and right wherever somebody has looked."""
+    row, rest = np.zeros_like(base), np.setdiff1d(np.arange(len(base)), met)
+    row[[*met, *rest][: int(base.sum()) - 1]] = 1.0
+    return row
+
+
+def two_alike(seed, items):
+    rng = np.random.default_rng(seed)
+    first = (rng.random(items) < 0.5).astype(float)
+    other = first.copy()
+    turned = rng.permutation(items)[: items // 4]
+    other[turned] = 1 - other[turned]
+    return np.stack([first, other])
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_an_option_that_was_made_by_looking_at_items_is_not_proven_by_them(kept):
+    """With the same seed throughout: the order is another one once it is there."""
+    names, wrong = [str(i) for i in range(60)], 0
+    for seed in range(8):
+        rows = two_alike(seed, 60)
+        truth = ScoreTable(["a", "b"], names, rows)
+        part = decide(
+            ScoreTable(["a", "b"], names), truth.of, delta=0.2, seed=1, max_evaluations=40
+        )
+        met = np.flatnonzero(~np.isnan(part.table.scores).any(axis=0))
+        best = rows[np.argmax(rows.sum(axis=1))]
+        truth = ScoreTable(["a", "b", "new"], names, [*rows, tuned(best, met)])
+        known = np.full((3, 60), np.nan)
+        if kept:
+            known[:2] = part.table.scores
+        found = decide(ScoreTable(truth.options, names, known), truth.of, delta=0.2, seed=1)
+        wrong += found.option == "new"
+    assert wrong <= 4  # all of them by the order that was met
+
+
+def test_leaders_of_a_first_round_are_compared_anew():
+    """Nobody tunes anything: the leader of twenty alike, the one in use, and a new one."""
+    names, wrong = [str(i) for i in range(60)], 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        rows = np.stack([rng.permutation([1.0] * 30 + [0.0] * 30) for _ in range(22)])
+        rows[-2, np.flatnonzero(rows[-2] == 0)[0]] = 1.0  # the one in use is the best
+        options = [f"o{i}" for i in range(20)]
+        truth = ScoreTable([*options, "used", "new"], names, rows)
+        first = decide(ScoreTable(options, names), truth.of, delta=0.2, seed=1, max_evaluations=400)
+        three = [first.option, "used", "new"]
+        found = decide(ScoreTable(three, names), truth.of, delta=0.2, seed=1)
+        wrong += found.option != "used"
+    assert wrong <= 3
+
+
+def test_only_the_very_same_table_goes_on_in_its_order(drawn_orders):
+    truth = exam(1, lead=0.1)
+    empty = ScoreTable(truth.options, truth.items)
+    part = decide(empty, truth.of, max_evaluations=100)
+    begun = part.table.begun
+    assert decide(part.table, truth.of, max_evaluations=200).table.begun.seed == begun.seed
+    assert decide(empty, truth.of, max_evaluations=100).table.begun.seed != begun.seed
+
+    def anew(table, evaluate=truth.of, **how):
+        return decide(table, evaluate, max_evaluations=900, **how).table.begun
+
+    def with_begun(options, scores):
+        return ScoreTable(options, truth.items, scores, begun=begun)
+
+    scores = part.table.scores
+    more = with_begun([*truth.options, "new"], np.vstack([scores, np.full(400, np.nan)]))
+    changed = scores.copy()
+    cell = tuple(np.argwhere(~np.isnan(scores))[0])
+    changed[cell] = 1 - changed[cell]
+    wide = ScoreTable(more.options, truth.items, np.vstack([truth.scores, truth.scores[:1]]))
+    met = np.flatnonzero(~np.isnan(scores).all(axis=0)).tolist()
+    for other in (
+        anew(more, wide.of),
+        anew(with_begun(truth.options, changed)),
+        anew(part.table, measure="judge 2"),
+        anew(part.table, lambda option, item: truth.of(option, item)),
+        anew(part.table, seed=3),
+    ):
+        assert other.seed != begun.seed
+        assert sorted([*other.first, *other.seen]) == met
+    # A seed comes to the same order by the same call.
+    once, twice = (decide(empty, truth.of, max_evaluations=100, seed=3) for _ in range(2))
+    assert once.table.begun == twice.table.begun
+    np.testing.assert_array_equal(once.table.scores, twice.table.scores)
+    other = decide(empty, truth.of, max_evaluations=100, seed=3, measure="judge 2")
+    assert other.table.begun.seed != once.table.begun.seed
+
+
+def test_what_was_known_counts_for_no_new_items():
+    truth = exam(0, items=200)
+    known = np.full_like(truth.scores, np.nan)
+    known[:, :20], known[0, 20:60] = truth.scores[:, :20], truth.scores[0, 20:60]
+    found = decide(ScoreTable(truth.options, truth.items, known), truth.of, seed=1)
+    state = found.answer.certificate()["evidence"]["orders"][0]
+    assert (state["first"], state["seen"]) == (list(range(20)), list(range(20, 60)))
+    said = found.answer.on_items
+    assert 0 < said["sampled"] < said["met"] - 20
+    assert "if no option was made with these items in view" in str(found)
+    assert sp.verify(found.answer.certificate(), replay=True).replayed
+
+
 def test_a_limit_ends_it_undecided():
     truth = exam(1, lead=0.1)
     empty = ScoreTable(truth.options, truth.items)
@@ -120,9 +225,9 @@ def test_a_limit_ends_it_undecided():
 
 def test_scores_that_cannot_be_are_refused():
     table = ScoreTable(["a", "b"], ["x", "y"])
-    with pytest.raises(InvalidInputError, match=r"scores: 'a' has 0.5 on '.'"):
+    with pytest.raises(InvalidInputError, match=r"scores: '.' has 0.5 on '.'"):
         decide(table, lambda option, item: 0.5)
-    with pytest.raises(InvalidInputError, match=r"the score of 'a' on '.' is not known"):
+    with pytest.raises(InvalidInputError, match=r"the score of '.' on '.' is not known"):
         decide(table)
     with pytest.raises(InvalidInputError, match="one score for each of"):
         decide(table, evaluate_batch=lambda cells: [1.0])

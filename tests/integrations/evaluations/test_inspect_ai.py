@@ -14,6 +14,7 @@ import pytest
 
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.integrations.evaluations import InspectRace, ScoreTable, decide, inspect_ai
+from surepick.integrations.evaluations.scores import Begun
 
 NAMES = ["plain", "steps", "role"]
 N = 60
@@ -104,7 +105,9 @@ def test_only_samples_that_decide_run_and_the_answer_is_that_of_decide(inspect):
     race, asked, tasks = raced(inspect)
     found = race.decision
     truth = ScoreTable(NAMES, [str(i + 1) for i in range(N)], RIGHT.astype(float))
-    alone = decide(ScoreTable(NAMES, truth.items), truth.of, seed=2)
+    empty = ScoreTable(NAMES, truth.items)
+    same_order = Begun(2, None, (), (), empty.digest, "exam")
+    alone = decide(ScoreTable(NAMES, truth.items, begun=same_order), truth.of, measure="exam")
     assert (found.option, found.how) == ("steps", "proven")
     assert found.evaluations == alone.evaluations == len(asked) == len(set(asked)) < 3 * N
     np.testing.assert_array_equal(found.table.scores, alone.table.scores)
@@ -120,6 +123,15 @@ def test_only_samples_that_decide_run_and_the_answer_is_that_of_decide(inspect):
         "still_in": True,
         "decided": True,
     }
+
+
+def test_with_other_options_a_seed_comes_to_another_order(drawn_orders):
+    def order(names, **how):
+        race = InspectRace(names, [Sample() for _ in range(N)], **how)
+        return [sample.id for sample in race.samples]
+
+    assert order(NAMES, seed=2) == order(NAMES, seed=2) != order([*NAMES, "new"], seed=2)
+    assert order(NAMES) != order(NAMES)
 
 
 def test_it_does_not_hang_with_one_sample_at_a_time(inspect):

@@ -1,5 +1,6 @@
 """Comparisons that others have made: read, written, and what they may prove."""
 
+import itertools
 import json
 
 import numpy as np
@@ -16,6 +17,7 @@ from surepick.integrations.judges import (
     write_battles,
     write_select_best,
 )
+from surepick.simulate.conformance.tools import failures
 from surepick.simulate.judges import Judge, bradley_terry
 
 NAMES = ["tea", "milk", "water", "mud"]
@@ -113,3 +115,69 @@ def test_promptfoos_select_best(tmp_path):
     path.write_text("[]")
     with pytest.raises(FormatError, match="promptfoo"):
         read_select_best(path)
+
+
+def alike(rng, count, names=("a", "b", "c")):
+    """Comparisons of random pairs of which nobody is better."""
+    pairs = [rng.choice(names, 2, replace=False).tolist() for _ in range(count)]
+    return [Battle(a, b, float(rng.random() < 0.5)) for a, b in pairs]
+
+
+def test_a_file_that_grows_goes_on_where_it_stood(tmp_path):
+    """Asked every day it is one run: the same comparisons first, later ones behind them."""
+    kept = tmp_path / "kept.json"
+    rng = np.random.default_rng(3)
+    rows, batches = alike(rng, 40), []
+    for _ in range(4):
+        found = decide(Battles(list(rows)), chosen="in-advance", kept=kept)
+        batches.append(found.answer.certificate()["batches"])
+        assert found.missing
+        rows += alike(rng, 40)
+    for earlier, later in itertools.pairwise(batches):
+        assert later[: len(earlier)] == earlier
+    assert len(batches[-1]) > len(batches[0])
+    assert decide(Battles(rows[:160]), chosen="in-advance", kept=kept).used == found.used
+    # An option that comes later joins the run.
+    better = [Battle("new", name, 1.0) for name in "abc" for _ in range(40)]
+    turned = [Battle(one.second, one.first, 0.0) for one in better]
+    found = decide(Battles([*rows, *better, *turned]), chosen="in-advance", kept=kept)
+    assert found.option == "new"
+    assert found.answer.certificate()["batches"][: len(batches[-1])] == batches[-1]
+    checked = sp.verify(found.answer.certificate(), replay=True)
+    assert checked.replayed
+    assert "which comparisons the file has (440) did not depend on results" in checked.statement
+    assert "asked before" not in checked.statement
+
+
+def test_what_was_kept_for_something_else_is_refused(tmp_path):
+    kept, rows = tmp_path / "kept.json", alike(np.random.default_rng(3), 80)
+    decide(Battles(rows), chosen="in-advance", kept=kept)
+    with pytest.raises(InvalidInputError, match="comparisons 1 to 80 are not those"):
+        decide(Battles(rows[1:]), chosen="in-advance", kept=kept)
+    with pytest.raises(InvalidInputError, match=r"was begun with delta=0\.05"):
+        decide(Battles(rows), chosen="in-advance", delta=0.2, kept=kept)
+    kept.write_text("{}")
+    with pytest.raises(FormatError, match="give kept= another name"):
+        decide(Battles(rows), chosen="in-advance", kept=kept)
+
+
+def test_a_file_that_is_not_kept_says_that_it_was_asked_once():
+    found = decide(drawn(3000), chosen="in-advance")
+    assert "it was not asked before with fewer" in found.answer.plain
+    assert "it was not asked before with fewer" in str(found)
+
+
+@pytest.mark.validation
+def test_asked_every_day_it_is_wrong_no_more_often(tmp_path):
+    def wrong(seed):
+        rng, rows = np.random.default_rng(seed), []
+        for _ in range(12):
+            rows += alike(rng, 60)
+            found = decide(
+                Battles(list(rows)), chosen="in-advance", delta=0.2, kept=tmp_path / f"{seed}.json"
+            )
+            if found:
+                return found.option != "a"
+        return False
+
+    assert failures(wrong, 40, 16) <= 16  # 8 expected at most

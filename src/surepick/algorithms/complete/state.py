@@ -16,7 +16,11 @@ them is a matter of the question (:mod:`.race`, :mod:`.compared`), with the bets
   nothing is bet on these.
 - Items on which every option is known beforehand may come first, in any order; nothing is bet on
   them. The totals there are known then, as those of the items that somebody catches up on, and the
-  order of the items left is drawn without looking at any score.
+  order of the items left is drawn without looking at any score (:mod:`surepick.algorithms.items`).
+
+What is said of new items rests on another thing: that options and items have nothing to do with
+each other. So it counts only items that were met after both options were there, and on which
+nothing was known beforehand.
 """
 
 from __future__ import annotations
@@ -33,16 +37,15 @@ from surepick.algorithms.complete.grid import Grid
 from surepick.algorithms.complete.race import Race
 from surepick.algorithms.complete.scores import Scale
 from surepick.algorithms.complete.settings import CompleteSettings
+from surepick.algorithms.items import in_order
 from surepick.algorithms.pooled.ledger import OpenBlock
 from surepick.algorithms.pooled.prices import within
-from surepick.arrays.scrambled import shuffled
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.statistics.complete import new_items
 
 RULE = 1  #: by which bets are made
-SEEDS = 2**53  #: of orders
 #: what can be asked of a table, and what answers it
 QUESTIONS: dict[str, type[Race | Compared]] = {"best": Race, "top": Race, "baseline": Compared}
 _GROWTH = 48  # a block has this part of the items met
@@ -69,13 +72,13 @@ class OnItems(NamedTuple):
     low: float  #: between these lies the lead over it on new items drawn alike, …
     high: float
     sure: float  #: … with this probability, whichever pair of options it is
-    known: int  #: items on which everybody was known beforehand
+    sampled: int  #: items on which that rests: met when both were there, and nothing was known
 
 
 class CompleteState(State):
     """The table, in which order its items are met, and what is asked of it."""
 
-    saved: ClassVar[tuple[str, ...]] = ("orders", "retired", "blocks", "asked")
+    saved: ClassVar[tuple[str, ...]] = ("orders", "retired", "blocks", "asked", "joined")
     minds_costs = True
 
     def __init__(
@@ -85,13 +88,15 @@ class CompleteState(State):
         self.config, self.problem, self.items = config, problem, config.complete
         self.grid = Grid(problem.n_arms, self.items, Scale.of(problem))
         self.question = QUESTIONS[question](config, problem, self.grid)
-        #: where each begins, and its seed; and of the first one, which items come first unshuffled
+        #: where each begins, and its seed; and of the first one, which items come first unshuffled,
+        #: as all was known there, and on which others something was
         self.orders: list[dict[str, Any]] = [{"from": 0, "seed": seed}]
         self._recorded: list[int] = []  # seeds of a run that is made again
         self.order = self._in_order()
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.blocks: list[dict[str, Any]] = []
         self.asked = 0  # items that were asked for
+        self.joined = np.zeros(problem.n_arms, dtype=np.int64)  # items met when each came
         self.block = OpenBlock()
 
     def save(self) -> dict[str, Any]:
@@ -113,16 +118,16 @@ class CompleteState(State):
         self._recorded = [int(one["seed"]) for one in later]
         self.order = self._in_order()
 
-    def begin_with(self, items: Sequence[int]) -> None:
+    def begin_with(self, first: Sequence[int], seen: Sequence[int] = ()) -> None:
         """Meet these items first, on which every option is known, without bets on them.
 
-        Before anything was asked for. The others get an order of their own: whoever found out
-        which items are known may have gone by the one that the seed alone gives.
+        Something is known on those seen, too. Before anything was asked for; the seed has to be
+        mixed with what is known.
         """
         assert not self.asked
         assert not self.blocks
-        own = np.random.default_rng([int(self.orders[0]["seed"]), len(items), *items])
-        self.orders[0] |= {"seed": int(own.integers(SEEDS)), "first": [int(one) for one in items]}
+        found = {"first": [int(one) for one in first], "seen": [int(one) for one in seen]}
+        self.orders[0] |= {name: items for name, items in found.items() if items}
         self.order = self._in_order()
 
     @property
@@ -136,7 +141,7 @@ class CompleteState(State):
         for one in self.orders:
             head = np.array(one.get("first", ()), dtype=np.int64)
             left = np.setdiff1d(found, head) if len(head) else found[one["from"] :]
-            found[one["from"] :] = np.concatenate([head, shuffled(left, one["seed"])])
+            found[one["from"] :] = np.concatenate([head, in_order(left, one["seed"])])
         return found
 
     # -- asking ----------------------------------------------------------------------------
@@ -233,6 +238,7 @@ class CompleteState(State):
             race.enter(count)
             self.grid.grow(count)
             self.retired = np.append(self.retired, np.zeros(count, dtype=bool))
+            self.joined = np.append(self.joined, np.full(count, self.grid.met))
             self._draw_again()
         for arm in np.flatnonzero(retired & ~self.retired):
             race.leave(int(arm), retired)
@@ -313,14 +319,22 @@ class CompleteState(State):
         tied = self.question.tied()
         leads, both = self.grid.leads(self.grid.scores[one])
         met = self.grid.met
-        if not rivals:
-            return OnItems(self.items, met, tied, one, None, -1.0, 1.0, 1.0, self._known)
         means = leads.sum(axis=1) / np.maximum(both.sum(axis=1), 1)
-        rival = min(rivals, key=lambda arm: float(means[arm]))
-        low, high = new_items(leads[rival, both[rival]], self.config.delta / pairs)
+        rival = min(rivals, key=lambda arm: float(means[arm]), default=one)
+        counts = both[rival] & self._sampled(one, rival)
+        sampled = 0 if rival == one else int(counts.sum())
+        if not sampled:  # nothing is known of new items
+            return OnItems(self.items, met, tied, one, None, -1.0, 1.0, 1.0, 0)
+        low, high = new_items(leads[rival, counts], self.config.delta / pairs)
         width = self.grid.scale.high - self.grid.scale.low
         ends, sure = (width * low, width * high), 1.0 - self.config.delta
-        return OnItems(self.items, met, tied, one, rival, *ends, sure, self._known)
+        return OnItems(self.items, met, tied, one, rival, *ends, sure, sampled)
+
+    def _sampled(self, one: int, other: int) -> BoolArray:
+        """Places of items that nobody can have looked at to make these two, by their scores."""
+        found = np.arange(self.items) >= max(self.joined[one], self.joined[other])
+        known = [*self.orders[0].get("first", ()), *self.orders[0].get("seen", ())]
+        return found & ~np.isin(self.order, known)
 
     def evidence(self) -> dict[str, Any]:
         own = {"rule": "complete", "bets": RULE, "items": self.items, "orders": self.orders}

@@ -24,6 +24,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls, State
 from surepick.algorithms.findings import NOBODY, Known
+from surepick.algorithms.items import by_words
 from surepick.algorithms.pairs.plan import (
     against_all,
     along_cycle,
@@ -439,7 +440,7 @@ class PairsState(State):
         if items is None or pulls.parts is None or self.draws is None:
             return None
         words = self.draws.of(self.draws.batch + later).words(_ITEM, int(pulls.parts.max()) + 1)
-        return (words % np.uint64(items)).astype(np.int64)[pulls.parts]
+        return by_words(words, items)[pulls.parts]
 
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         parts, number = pulls.parts, self._number()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from surepick.algorithms.base import Pulls
+from surepick.algorithms.items import drawn
 from surepick.algorithms.pooled.direct import DirectPlanner
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.planner import BlockDesign
@@ -28,8 +29,7 @@ def items_of(pulls: Pulls, items: int | None, seed: int, block: int) -> IntArray
     """
     if items is None or pulls.parts is None:
         return None
-    most = int(pulls.parts.max()) + 1
-    return np.random.default_rng([seed, block]).integers(0, items, most)[pulls.parts]
+    return drawn(items, seed, block, int(pulls.parts.max()) + 1)[pulls.parts]
 
 
 class PairedPlanner(DirectPlanner):

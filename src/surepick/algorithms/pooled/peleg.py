@@ -35,9 +35,9 @@ from surepick.algorithms.complete.scores import Scale
 from surepick.algorithms.complete.state import (
     NO_WITHDRAWAL,
     QUESTIONS,
-    SEEDS,
     CompleteState,
 )
+from surepick.algorithms.items import SEEDS, UNKNOWN_ORDER
 from surepick.algorithms.limits.question import Keeping, KeepingAgainst
 from surepick.algorithms.limits.state import KeepingState
 from surepick.algorithms.pooled.evidence import ways_of
@@ -64,7 +64,7 @@ _WITH_LIMITS = (
 
 def on_these(items: int, compares: bool) -> Condition:
     """What being the best means on a complete table, or better than a baseline."""
-    same = "if a score is the same whenever it is measured"
+    same = f"if a score is the same whenever it is measured, and {UNKNOWN_ORDER}"
     better = "better" if compares else "best"
     means = f"“{better.capitalize()}” means {better} on these {items} items."
     return Condition(f"{better} on these {items} items, {same}", same, meaning=means)
@@ -438,4 +438,4 @@ class PooledPeleg(Algorithm):
             return KeepingState(self, problem)
         if self.complete is not None:
             return CompleteState(self, problem, self.asked.name, int(rng.integers(SEEDS)))
-        return PooledState(self, problem, 0 if self.items is None else int(rng.integers(2**62)))
+        return PooledState(self, problem, 0 if self.items is None else int(rng.integers(SEEDS)))

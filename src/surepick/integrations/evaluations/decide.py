@@ -1,18 +1,22 @@
 """Find the best option with as few evaluations as it takes.
 
 What is proven is about one table: that of all options on all items, each evaluated once. Its cells
-are filled one by one where they decide, in one random order of items that depends on nothing but a
-seed, so that the row with the best mean is found with probability at least 1 - delta, whatever
-the scores have to do with each other (:mod:`surepick.algorithms.complete`). Where all cells of
-those still in the race are known, the means themselves decide.
+are filled one by one where they decide, in one random order of items that is drawn once options and
+known scores are there, so that the row with the best mean is found with probability at least 1 -
+delta, whatever the scores have to do with each other (:mod:`surepick.algorithms.complete`), and
+however options were made. Where all cells of those still in the race are known, the means
+themselves decide.
 
 Of a table that is known in part, items on which every option is known come first: they are counted,
-and nothing is bet on them, so that it does not matter why they are known. Any other score that is
-known is used when its item comes, and not asked for. A table that came from a decision goes on in
-the order, and with the bets, of that decision.
+and nothing is bet on them. Any other score that is known is used when its item comes, and not asked
+for. An option that was made by looking at some items is at its best on these, and they are as
+likely as any others to come early in an order that is drawn after it.
+
+The very table that came from a decision goes on in its order, and with its bets. With other
+options, other scores or another way to measure it is another table, with an order of its own.
 
 Scores that have no bounds are compared on items that are drawn with replacement, where a cell keeps
-its score when it is drawn again.
+its score when it is drawn again: then what is said is about the scores that are kept.
 """
 
 from __future__ import annotations
@@ -30,7 +34,8 @@ from surepick.arrays.validate import whole
 from surepick.calls.many import Calls
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError
-from surepick.integrations.evaluations.scores import ScoreTable
+from surepick.integrations.evaluations.scores import Begun, ScoreTable
+from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
 from surepick.promise import rules_out_the_best
 from surepick.run import Answer, Run
@@ -93,7 +98,8 @@ def decide(
     delta: float = 0.05,
     epsilon: float = 0.0,
     max_evaluations: int | None = None,
-    seed: int = 0,
+    seed: int | None = None,
+    measure: str | None = None,
     minimise: bool = False,
     splits: bool = False,
     workers: int | None = None,
@@ -119,7 +125,12 @@ def decide(
     max_evaluations
         The most cells to fill. A decision that was not reached by then says so, and is false.
     seed
-        For drawing items. It must not be chosen by results.
+        For drawing items; by default a fresh one. It must not be chosen by results. With other
+        options, or other scores that are known, the same seed comes to another order.
+    measure
+        A name for what evaluates, such as the version of a judge or a prompt's file; by default the
+        code of the function. A table goes on in its order only under the same one. An option that
+        was changed is another option: give it another name.
     minimise
         Whether smaller scores are better: errors, costs, times.
     splits
@@ -149,10 +160,10 @@ def decide(
     bounded, n = problem.noise_kind.bounds is not None, len(table.items)
     complete, drawn = (n, None) if bounded else (None, n)
     algorithm = PooledPeleg(delta, epsilon=epsilon, complete=complete, items=drawn)
-    run, scores, filled = algorithm.start(problem, seed), table.scores.copy(), 0
-    first = _first(table, seed)
-    if first and isinstance(run.state, CompleteState):
-        run.state.begin_with(first)
+    begun = _begun(table, seed, measure or _named(evaluate_batch or evaluate))
+    run, scores, filled = algorithm.start(problem, begun.seed), table.scores.copy(), 0
+    if isinstance(run.state, CompleteState):
+        run.state.begin_with(begun.first, begun.seen)
     if splits:
         run.rest_on("splits")
     how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
@@ -168,8 +179,8 @@ def decide(
             return found
 
         while not run.stopped:
-            begun = run.samples or bounded  # what is fully known needs no bets
-            if begun and not np.isnan(scores[list(run.active)]).any():
+            counts = run.samples or bounded  # what is fully known needs no bets
+            if counts and not np.isnan(scores[list(run.active)]).any():
                 run.end()
                 break
             batch = run.ask()
@@ -189,7 +200,7 @@ def decide(
     if calls.again:
         run.rest_on("lost", pulls=calls.again)
     answer = run.without(run.answer, lacking)
-    known = ScoreTable(table.options, table.items, scores, table.rewards, begun=(seed, first))
+    known = ScoreTable(table.options, table.items, scores, table.rewards, begun=begun)
     return decided(run, answer, known, filled, failed)
 
 
@@ -213,16 +224,33 @@ def decided(
     for cell in failed:  # it may work another time
         scores[cell] = np.nan
     lacking = tuple((known.options[i], known.items[j], why) for (i, j), why in failed.items())
-    left_over = ScoreTable(known.options, known.items, scores, known.rewards, begun=known.begun)
+    kept = (known.options, known.items, scores, known.rewards)
+    begun = known.begun and known.begun._replace(known=ScoreTable(*kept).digest)
+    left_over = ScoreTable(*kept, begun=begun)
     return EvaluationDecision(known.options[option], how, names, filled, left_over, answer, lacking)
 
 
-def _first(table: ScoreTable, seed: int) -> tuple[int, ...]:
-    """Items that come first, as every option is known on them; those of before, if it goes on."""
-    if table.begun is not None and table.begun[0] == seed:
-        return table.begun[1]
-    known = np.flatnonzero(~np.isnan(table.scores).any(axis=0))
-    return tuple(known.tolist()) if len(known) < len(table.items) else ()
+def _begun(table: ScoreTable, seed: int | None, measure: str | None) -> Begun:
+    """The order of items: that of before, if this table goes on, or one that is drawn now."""
+    kept = table.begun
+    if (
+        kept is not None
+        and kept.known == table.digest
+        and seed in (None, kept.given)
+        and measure in (None, kept.measure)
+    ):
+        return kept
+    known = ~np.isnan(table.scores)
+    first, seen = (np.flatnonzero(which).tolist() for which in (known.all(0), known.any(0)))
+    if len(first) == len(table.items):
+        first, seen = [], []  # nothing is left to find out: it shows what that would have taken
+    drawn = seed_after(seed, table.digest, measure or "")
+    rest = tuple(item for item in seen if item not in set(first))
+    return Begun(drawn, seed, tuple(first), rest, table.digest, measure)
+
+
+def _named(function: Callable[..., Any] | None) -> str | None:
+    return None if function is None else named(function)
 
 
 def _missing(scores: Any, arms: IntArray, items: IntArray) -> list[tuple[int, int]]:

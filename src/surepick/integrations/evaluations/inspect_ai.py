@@ -48,7 +48,9 @@ class InspectRace:
     delta, epsilon
         The answer is the best, or within epsilon of it, with probability at least 1 - delta.
     seed
-        Of the order of samples. It must not be chosen by results.
+        Of the order of samples; by default a fresh one. It must not be chosen by results, and with
+        other options the same seed comes to another order. An option that was changed is another
+        option: give it another name.
     minimise
         Whether smaller scores are better.
 
@@ -82,7 +84,7 @@ class InspectRace:
         scorer: str | None = None,
         delta: float = 0.05,
         epsilon: float = 0.0,
-        seed: int = 0,
+        seed: int | None = None,
         minimise: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,17 @@ from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import as_labels
 from surepick.errors import InvalidInputError
 from surepick.problem.noise import NoiseKind, kinds, noise_kind
+
+
+class Begun(NamedTuple):
+    """The order of items by which a table was filled, and all that this order was drawn for."""
+
+    seed: int
+    given: int | None  #: the seed that somebody chose; None: it was drawn afresh
+    first: tuple[int, ...]  #: items on which every option was known, which came first
+    seen: tuple[int, ...]  #: others on which something was known
+    known: str  #: a digest of options, items and scores, as the table was left
+    measure: str | None  #: what measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +41,7 @@ class ScoreTable:
         ``"yes-no"`` for pass or fail (1 or 0), or the bounds of a score, ``(lowest, highest)``.
         None where there are no bounds: proofs then rest on differences that vary symmetrically.
     begun
-        Set by :func:`decide`, which goes on in the same order.
+        Set by :func:`decide`, which goes on in the same order with this very table.
 
     Examples
     --------
@@ -42,8 +54,8 @@ class ScoreTable:
     items: tuple[str, ...]
     scores: FloatArray
     rewards: Any
-    #: where :func:`decide` filled it: its seed, and the items that came first
-    begun: tuple[int, tuple[int, ...]] | None
+    #: where :func:`decide` filled it: in which order
+    begun: Begun | None
 
     def __init__(
         self,
@@ -52,7 +64,7 @@ class ScoreTable:
         scores: Any = None,
         rewards: Any = "yes-no",
         *,
-        begun: tuple[int, tuple[int, ...]] | None = None,
+        begun: Begun | None = None,
     ) -> None:
         options, items = tuple(options), tuple(items)
         for name, given in (("options", options), ("items", items)):
@@ -93,6 +105,16 @@ class ScoreTable:
     def of(self, option: str, item: str) -> float:
         """The score of an option on an item."""
         return float(self.scores[self.options.index(option), self.items.index(item)])
+
+    @property
+    def digest(self) -> str:
+        """Of options, items and every score that is known."""
+        unknown = np.isnan(self.scores)
+        found = hashlib.sha256(
+            repr((self.options, self.items, self.rewards)).encode("utf-8", "backslashreplace")
+        )
+        found.update(np.where(unknown, 0.0, self.scores).tobytes() + unknown.tobytes())
+        return found.hexdigest()
 
     def check(self, values: FloatArray, cells: Sequence[tuple[int, int]]) -> None:
         """An error for a score that cannot be, with its place."""

@@ -6,14 +6,13 @@ are read from and written to the JSON lines of chat arenas, and promptfoo's ``se
 
 from surepick.integrations.judges.battles import (
     Battle,
-    BattleDecision,
     Battles,
-    decide,
     read_battles,
     read_select_best,
     write_battles,
     write_select_best,
 )
+from surepick.integrations.judges.decide import BattleDecision, decide
 from surepick.integrations.judges.llm import PROMPT, VerdictError, llm_judge, read_verdict
 
 __all__ = [

@@ -1,16 +1,6 @@
 """Comparisons that were made before: the battles of a chat arena, promptfoo's ``select-best``.
 
-What they may prove. A run asks for comparisons one block after the other, and takes them from the
-file: for each the next one of these two options, in an order that is drawn before anything is
-looked at. That is as good as asking the judges anew if
-
-- which comparisons were made, and how many of each two, was decided without looking at results
-  (``chosen="in-advance"``): else what is in the file is selected by how it came out, and
-- who was shown first was drawn at random. A file that always shows the same one first only
-  says who is preferred *there*.
-
-Where a file has too few comparisons of two options, the run ends there, and says that nothing is
-proven. What is proven is about the judges and questions that the file was drawn from.
+:mod:`surepick.integrations.judges.decide` says what they may prove.
 """
 
 from __future__ import annotations
@@ -22,14 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from surepick.algorithms.pairs.pairs import Pairs
 from surepick.errors import FormatError, InvalidInputError
 from surepick.files import write_whole
 from surepick.integrations.evaluations.reading import read_json
-from surepick.problem import Problem
-from surepick.run import Answer
 from surepick.statistics.shares import log_evidence_of_side
 from surepick.study import StudyCore
 
@@ -85,109 +70,6 @@ class Battles:
         """Log evidence that who came first was not drawn by a fair coin."""
         first = sum(one.first < one.second for one in self.all)
         return log_evidence_of_side(first, len(self.all) - first)
-
-
-@dataclass(frozen=True, eq=False)
-class BattleDecision:
-    """The option to use, and what was looked at; true if it is proven."""
-
-    answer: Answer  #: with its certificate
-    used: int  #: comparisons of the file that were looked at
-    missing: tuple[str, str] | None  #: two options of which the file had too few
-
-    def __bool__(self) -> bool:
-        return self.missing is None and bool(self.answer.guarantee)
-
-    @property
-    def option(self) -> str:
-        """The answer, or what looks best where nothing is proven."""
-        return self.answer.label
-
-    def __str__(self) -> str:
-        if self.missing is None:
-            return f"{self.option}, after {self.used:,} comparisons. {self.answer.plain}"
-        a, b = self.missing
-        return (
-            f"Undecided after {self.used:,} comparisons: the file has too few of {a} and {b}. "
-            f"{self.option} looks best."
-        )
-
-
-def decide(
-    battles: Battles,
-    *,
-    chosen: str,
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    beats: str = "everyone",
-    seed: int = 0,
-) -> BattleDecision:
-    """Find the best option by comparisons that were made before, looking at as few as it takes.
-
-    Parameters
-    ----------
-    battles
-        What :func:`read_battles` read.
-    chosen
-        ``"in-advance"``: which comparisons were made did not depend on results. With
-        ``"by-results"`` they prove nothing, and are refused.
-    delta, epsilon, beats
-        See :class:`surepick.algorithms.Pairs`.
-    seed
-        Of the order in which comparisons are looked at. It must not be chosen by results.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> pairs = [rng.permutation(["tea", "milk", "mud"])[:2].tolist() for _ in range(900)]
-    >>> likes = {"tea": 2, "milk": 1, "mud": 0}
-    >>> made = Battles([Battle(a, b, float(likes[a] > likes[b])) for a, b in pairs])
-    >>> found = decide(made, chosen="in-advance")
-    >>> found.option, bool(found), found.used < 100
-    ('tea', True, True)
-    """
-    if chosen != "in-advance":
-        raise InvalidInputError(
-            f"chosen: comparisons that were chosen by results ({chosen!r:.40}) are selected by how "
-            "they came out, and prove nothing; start a study (surepick new … --pairs), or say "
-            "'in-advance' if what was compared did not depend on results"
-        )
-    if not battles.drawn:
-        raise InvalidInputError(
-            "battles: the order of the options was not drawn at random here, so a judge who "
-            "favours a position decides; let a study draw it (surepick new … --pairs)"
-        )
-    if battles.sides() > np.log(100):
-        raise InvalidInputError(
-            "battles: who comes first was not drawn by a fair coin in this file (one order is far "
-            "more frequent than the other), so a judge who favours a position would decide; give "
-            "the sides as they were shown"
-        )
-    options = battles.options
-    places = {name: i for i, name in enumerate(options)}
-    rng = np.random.default_rng(seed)
-    waiting: dict[frozenset[int], list[Battle]] = {}
-    for i in rng.permutation(len(battles.all)).tolist():
-        one = battles.all[i]
-        waiting.setdefault(frozenset((places[one.first], places[one.second])), []).append(one)
-    algorithm = Pairs(delta, epsilon=epsilon, beats=beats)
-    run, used = algorithm.start(Problem.pairs(list(options)), seed), 0
-    pairing = run.problem.pairing
-    assert pairing is not None
-    while not run.stopped:
-        batch, told = run.ask(), []
-        for arm in batch.arms.tolist():
-            first, second = pairing.of(arm)
-            left = waiting.get(frozenset((first, second)))
-            if not left:
-                run.end()
-                return BattleDecision(run.answer, used, (options[first], options[second]))
-            one = left.pop()
-            # The file has drawn the order by a coin of its own, which is as good as the run's.
-            told.append(one.value if one.first == options[first] else 1 - one.value)
-            used += 1
-        run.tell(batch, told)
-    return BattleDecision(run.answer, used, None)
 
 
 # -- arenas -----------------------------------------------------------------------------------

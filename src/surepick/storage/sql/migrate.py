@@ -11,20 +11,7 @@ from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, tex
 from surepick.errors import StorageVersionError
 
 VERSION_TABLE = "surepick_version"
-VERSIONS = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-)  # oldest first; each has its file in migrations/versions
+VERSIONS = ("0001",)  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)
 _one_at_a_time = threading.Lock()  # alembic keeps the migration under way in a global

@@ -131,6 +131,11 @@ class Table:
                 check.demand(there and len(set(first)) == len(first), "no such items came first")
                 self.known = len(first)
                 one = {key: value for key, value in one.items() if key != "first"}
+            if not found and "seen" in one:  # and on which others something was known
+                seen = exact.whole_numbers(one["seen"], "the items that were seen").tolist()
+                there = all(0 <= item < self.items for item in seen)
+                check.demand(there and len(set(seen)) == len(seen), "no such items were seen")
+                one = {key: value for key, value in one.items() if key != "seen"}
             check.demand(one.keys() == {"from", "seed"}, "an order lacks its beginning or seed")
             seed = exact.whole(one["seed"], "the seed of an order")
             check.demand(0 <= seed < _SEEDS, "the seed of an order is out of range")

@@ -11,22 +11,17 @@ down_revision = None
 _Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
-def _study(primary_key: bool = True) -> sa.Column:
-    return sa.Column(
-        "study",
-        _Id,
-        sa.ForeignKey("surepick_studies.id", ondelete="CASCADE"),
-        primary_key=primary_key,
-        nullable=False,
-    )
+def _study() -> sa.Column:
+    of = sa.ForeignKey("surepick_studies.id", ondelete="CASCADE")
+    return sa.Column("study", _Id, of, nullable=False)
 
 
 def upgrade() -> None:
     """Make all tables."""
     op.create_table(
         "surepick_studies",
-        sa.Column("id", _Id, primary_key=True, autoincrement=True),
-        sa.Column("name", sa.String(200), nullable=False, unique=True),
+        sa.Column("id", _Id, autoincrement=True, nullable=False),
+        sa.Column("name", sa.String(200), nullable=False),
         sa.Column("key", sa.String(32), nullable=False),
         sa.Column("algorithm", sa.String(200), nullable=False),
         sa.Column("settings", sa.Text, nullable=False),
@@ -34,7 +29,100 @@ def upgrade() -> None:
         sa.Column("seed", sa.BigInteger, nullable=False),
         sa.Column("meta", sa.Text, nullable=False),
         sa.Column("created", sa.Double, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("name"),
         sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "surepick_tokens",
+        sa.Column("id", sa.String(16), nullable=False),
+        sa.Column("hash", sa.String(64), nullable=False),
+        sa.Column("role", sa.String(20), nullable=False),
+        sa.Column("studies", sa.Text),
+        sa.Column("created", sa.Double, nullable=False),
+        sa.Column("expires", sa.Double),
+        sa.Column("note", sa.Text, nullable=False),
+        sa.Column("session_of", sa.String(16)),
+        sa.PrimaryKeyConstraint("id"),
+        sa.UniqueConstraint("hash"),
+    )
+    op.create_index("surepick_tokens_session_of", "surepick_tokens", ["session_of"])
+    op.create_table(
+        "surepick_batches",
+        _study(),
+        sa.Column("number", sa.BigInteger, nullable=False),
+        sa.Column("first", sa.BigInteger, nullable=False),
+        sa.Column("size", sa.BigInteger, nullable=False),
+        sa.Column("pulls", sa.Text, nullable=False),
+        sa.Column("survivors", sa.BigInteger),
+        sa.Column("after", sa.BigInteger),
+        sa.PrimaryKeyConstraint("study", "number"),
+    )
+    op.create_table(
+        "surepick_chain",
+        _study(),
+        sa.Column("number", sa.BigInteger, nullable=False),
+        sa.Column("kind", sa.String(20), nullable=False),
+        sa.Column("content", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("digest", sa.String(64), nullable=False),
+        sa.PrimaryKeyConstraint("study", "number"),
+    )
+    op.create_table(
+        "surepick_events",
+        sa.Column("id", _Id, autoincrement=True, nullable=False),
+        _study(),
+        sa.Column("pull", sa.BigInteger, nullable=False),
+        sa.Column("arm", sa.BigInteger, nullable=False),
+        sa.Column("kind", sa.String(20), nullable=False),
+        sa.Column("worker", sa.String(200)),
+        sa.Column("value", sa.Double),
+        sa.Column("note", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("token", sa.String(16)),
+        sa.Column("count", sa.BigInteger, server_default="1", nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_index("surepick_events_pull", "surepick_events", ["study", "pull"])
+    op.create_index("surepick_events_study", "surepick_events", ["study", "kind"])
+    op.create_table(
+        "surepick_leases",
+        _study(),
+        sa.Column("pull", sa.BigInteger, nullable=False),
+        sa.Column("arm", sa.BigInteger, nullable=False),
+        sa.Column("worker", sa.String(200)),
+        sa.Column("until", sa.Double, nullable=False),
+        sa.Column("attempts", sa.BigInteger, nullable=False),
+        sa.Column("token", sa.String(16)),
+        sa.Column("since", sa.Double, server_default="0", nullable=False),
+        sa.Column("last", sa.String(200)),
+        sa.Column("stratum", sa.String(200)),
+        sa.Column("second", sa.String(200)),
+        sa.Column("second_token", sa.String(16)),
+        sa.PrimaryKeyConstraint("study", "pull"),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("surepick_leases_second", "surepick_leases", ["study", "second"])
+    op.create_index("surepick_leases_since", "surepick_leases", ["study", "since"])
+    op.create_index("surepick_leases_token", "surepick_leases", ["token"])
+    op.create_index("surepick_leases_until", "surepick_leases", ["study", "until"])
+    op.create_index("surepick_leases_worker", "surepick_leases", ["study", "worker"])
+    op.create_table(
+        "surepick_past",
+        _study(),
+        sa.Column("past", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("study"),
+    )
+    op.create_table(
+        "surepick_periods",
+        _study(),
+        sa.Column("number", sa.BigInteger, nullable=False),
+        sa.Column("name", sa.String(200)),
+        sa.Column("shares", sa.Text, nullable=False),
+        sa.Column("settled", sa.BigInteger, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.PrimaryKeyConstraint("study", "number"),
+        sa.UniqueConstraint("study", "name", name="surepick_periods_name"),
     )
     op.create_table(
         "surepick_progress",
@@ -47,53 +135,74 @@ def upgrade() -> None:
         sa.Column("finished", sa.Boolean, nullable=False),
         sa.Column("claimed_by", sa.String(200)),
         sa.Column("claimed_until", sa.Double, nullable=False),
+        sa.Column("revision", sa.BigInteger, server_default="0", nullable=False),
+        sa.Column("paused", sa.Boolean, server_default=sa.false(), nullable=False),
+        sa.Column("ahead", sa.BigInteger, server_default="0", nullable=False),
+        sa.Column("early", sa.BigInteger, server_default="0", nullable=False),
+        sa.PrimaryKeyConstraint("study"),
     )
     op.create_table(
-        "surepick_batches",
+        "surepick_reports",
         _study(),
-        sa.Column("number", sa.BigInteger, primary_key=True),
-        sa.Column("first", sa.BigInteger, nullable=False),
-        sa.Column("size", sa.BigInteger, nullable=False),
-        sa.Column("pulls", sa.Text, nullable=False),
+        sa.Column("period", sa.BigInteger, nullable=False),
+        sa.Column("content", sa.Text, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+        sa.Column("token", sa.String(16)),
+        sa.PrimaryKeyConstraint("study", "period"),
     )
     op.create_table(
         "surepick_snapshots",
         _study(),
         sa.Column("batch", sa.BigInteger, nullable=False),
         sa.Column("run", sa.Text, nullable=False),
+        sa.PrimaryKeyConstraint("study"),
     )
     op.create_table(
-        "surepick_leases",
+        "surepick_summaries",
         _study(),
-        sa.Column("pull", sa.BigInteger, primary_key=True),
-        sa.Column("arm", sa.BigInteger, nullable=False),
-        sa.Column("worker", sa.String(200)),
-        sa.Column("until", sa.Double, nullable=False),
-        sa.Column("attempts", sa.BigInteger, nullable=False),
-        sqlite_with_rowid=False,
+        sa.Column("batch", sa.BigInteger, nullable=False),
+        sa.Column("options", sa.BigInteger, nullable=False),
+        sa.Column("survivors", sa.BigInteger, nullable=False),
+        sa.Column("answer", sa.Text),
+        sa.PrimaryKeyConstraint("study"),
     )
-    op.create_index("surepick_leases_worker", "surepick_leases", ["study", "worker"])
-    op.create_index("surepick_leases_until", "surepick_leases", ["study", "until"])
     op.create_table(
         "surepick_tells",
         _study(),
-        sa.Column("pull", sa.BigInteger, primary_key=True),
+        sa.Column("pull", sa.BigInteger, nullable=False),
         sa.Column("arm", sa.BigInteger, nullable=False),
         sa.Column("value", sa.Double, nullable=False),
         sa.Column("worker", sa.String(200)),
         sa.Column("at", sa.Double, nullable=False),
+        sa.Column("token", sa.String(16)),
+        sa.Column("stratum", sa.String(200)),
+        sa.Column("numbers", sa.Text),
+        sa.PrimaryKeyConstraint("study", "pull"),
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "surepick_events",
-        sa.Column("id", _Id, primary_key=True, autoincrement=True),
-        _study(primary_key=False),
-        sa.Column("pull", sa.BigInteger, nullable=False),
-        sa.Column("arm", sa.BigInteger, nullable=False),
-        sa.Column("kind", sa.String(20), nullable=False),
-        sa.Column("worker", sa.String(200)),
-        sa.Column("value", sa.Double),
-        sa.Column("note", sa.Text, nullable=False),
-        sa.Column("at", sa.Double, nullable=False),
+        "surepick_webhooks",
+        sa.Column("id", sa.String(16), nullable=False),
+        _study(),
+        sa.Column("url", sa.Text, nullable=False),
+        sa.Column("kinds", sa.Text, nullable=False),
+        sa.Column("private", sa.Boolean, nullable=False),
+        sa.Column("secret", sa.Text, nullable=False),
+        sa.Column("created", sa.Double, nullable=False),
+        sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("surepick_events_study", "surepick_events", ["study", "kind"])
+    op.create_index("surepick_webhooks_study", "surepick_webhooks", ["study"])
+    op.create_table(
+        "surepick_deliveries",
+        sa.Column("webhook", sa.String(16), nullable=False),
+        sa.Column("event", sa.String(40), nullable=False),
+        sa.Column("body", sa.Text, nullable=False),
+        sa.Column("created", sa.Double, nullable=False),
+        sa.Column("due", sa.Double),
+        sa.Column("attempts", sa.BigInteger, nullable=False),
+        sa.Column("delivered", sa.Double),
+        sa.Column("error", sa.Text, nullable=False),
+        sa.ForeignKeyConstraint(["webhook"], ["surepick_webhooks.id"], ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("webhook", "event"),
+    )
+    op.create_index("surepick_deliveries_due", "surepick_deliveries", ["due"])
