@@ -90,9 +90,9 @@ def test_a_cell_that_breaks_off_shows_no_sentence():
     assert (found.false, found.why) == (None, "ZeroDivisionError: by nothing")
 
 
-@pytest.mark.parametrize("broken", NAMES)
-def test_conditions_are_recognised_and_not_taken_for_each_other(broken):
-    one = CONDITIONS[NAMES[broken]]
+@pytest.mark.parametrize(("broken", "name"), [*NAMES.items(), ("lost", "renewed")])
+def test_conditions_are_recognised_and_not_taken_for_each_other(broken, name):
+    one = CONDITIONS[name]
     texts = [one.exact, one.plain or one.meaning or one.exact]
     for text in (text.format(**dict.fromkeys(one.fields, 7)) for text in texts):
         named = {other for other in NAMES if Outcome(True, {"": text}).names(other)}

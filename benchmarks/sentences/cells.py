@@ -34,8 +34,7 @@ BROKEN: dict[str, str] = {
     "afresh": r"(drawn|draws?|measured|asked) (afresh|anew)|same whenever (it|they)\b",
     "visitors": r"each visitor[^.]*(once|counted)|rows? (is|are)[^.]*visitor",
     "splits": r"splits? of (this|these|the same|one) (data|rows)|these splits|(?<!new )splits\b",
-    "lost": r"(fail|too late|time[sd]? out|lost|missing|cut off)[^.]*(depend|reasons|nothing to do|"
-    r"because of|whatever)",
+    "lost": r"(fail|too late)[^.]*(depend|reasons)|measured again because of",
     "whole": r"no period ended[^.]*(because of)",
     "leads": r"(which of two|better)[^.]*(does not|do not|never|not)\b[^.]*change[^.]*period",
     "booked": r"responses? counts?\b|all responses to it",
