@@ -104,3 +104,32 @@ def test_what_chance_explains():
     assert allowed(0.2, 100) == pytest.approx(0.2 + 4 * 0.04)
     assert set(BROKEN) >= {one.breaks for one in CELLS.values()}
     assert np.all([one.way and one.door for one in CELLS.values()])
+
+
+# -- certificates of false sentences -----------------------------------------------------------
+def kept():
+    """Each case and number; two of a case by themselves, the others where there is time."""
+    every = [(case, i) for case in certificates.CASES for i, _ in enumerate(read(case))]
+    long = pytest.mark.validation
+    return [pytest.param(*one, marks=() if one[1] < 2 else long) for one in every]
+
+
+def read(case):
+    return [*certificates.read(KEPT, case)]
+
+
+@pytest.mark.parametrize(("case", "number"), kept())
+def test_a_certificate_of_a_false_sentence_is_refused(case, number):
+    """Each was issued, and verified, by a version that did not look for what was broken."""
+    passed, said = certificates.passed(case, read(case)[number])
+    assert not passed, said
+
+
+@pytest.mark.validation
+@pytest.mark.parametrize("case", certificates.CASES)
+def test_no_certificate_is_made_now_that_passes_and_says_nothing(case, tmp_path):
+    """However somebody goes on, what is issued today is refused, or names what was broken."""
+    certificates.write(tmp_path, {certificates.CASES[case]}, 25, 1, 0.2)
+    for body in certificates.read(tmp_path, case):
+        passed, said = certificates.passed(case, body)
+        assert not passed, said
