@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.sentences import measured
+from benchmarks.sentences import certificates, measured
 from benchmarks.sentences.cells import BROKEN, CELLS, Cell, Outcome, allowed
 
 from surepick.conditions import CONDITIONS
