@@ -220,6 +220,18 @@ class Promise:
             said.append(found_plainly(self.also.what, it))
         return " ".join(filter(None, [*said, rests]))
 
+    def how_sure(self, wrong: str, such: str) -> str:
+        """How sure what was decided is, and on what that rests, where a door says what it was.
+
+        Examples
+        --------
+        >>> rain = Condition("provided that it does not rain")
+        >>> print(Promise(0.05, conditions=(rain,)).how_sure("are wrong", "tests like this one"))
+        Of 100 tests like this one, at most 5 are wrong. This holds if it does not rain.
+        """
+        rests = rests_on((*self.needs, *self._all_conditions()))
+        return " ".join(filter(None, [f"{of_many(self.delta, wrong, such)}.", rests]))
+
     def conditions_listed(self) -> list[dict[str, Any]]:
         """On what it rests, for programs: exactly, plainly, and by name where there is one."""
         listed = () if self.early and self.what is None else (*self.needs, *self.conditions)
@@ -351,6 +363,17 @@ at most 1 is wrong about it')
     if few == 1:
         verb = "is" if verb == "are" else f"{verb}s"
     return f"Of {written(many)} {such}, at most {few:,} {verb} {rest}"
+
+
+def wrong_somewhere(delta: float) -> str:
+    """How many of many tests are wrong where each segment has an answer of its own.
+
+    Examples
+    --------
+    >>> wrong_somewhere(0.05)
+    'Of 100 such tests, at most 5 are wrong in some segment'
+    """
+    return of_many(delta, "are wrong in some segment", "such tests")
 
 
 def written(many: int) -> str:

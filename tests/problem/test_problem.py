@@ -572,8 +572,3 @@ def test_block_by_block_can_be_asked_for_and_is_kept():
     assert not sp.Problem.from_dict(sp.Problem(THREE, noise=1.0).to_dict()).large
     with pytest.raises(InvalidTypeError, match="large must be True or False; got 'yes'"):
         sp.Problem(THREE, large="yes", noise=1.0)
-
-
-def test_a_problem_saved_by_0_1_0_is_as_large_as_it_was():
-    saved = sp.Problem(THREE, noise=1.0).to_dict() | {"backend": "numpy"}
-    assert sp.Problem.from_dict(saved).large

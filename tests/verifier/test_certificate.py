@@ -16,6 +16,7 @@ from tests.lazily import Lazily
 import surepick as sp
 from surepick.algorithms import Peleg
 from surepick.errors import CertificateError, FormatError, InvalidTypeError, SurepickError
+from surepick.run.certificate import fingerprint
 from surepick.verifier import conditions
 from surepick.verifier.verify import verify
 
@@ -142,6 +143,9 @@ def test_dicts_texts_and_paths_are_accepted(tmp_path):
     assert verify(json.dumps(dict(reversed(certificate.items())))) == results[0]
 
 
+EMPTY = {"format": "surepick-certificate", "version": 1}
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
@@ -152,7 +156,8 @@ def test_dicts_texts_and_paths_are_accepted(tmp_path):
         ({"format": "surepick-certificate", "version": 3}, FormatError, "version 3.*upgrade"),
         ({"format": "surepick-certificate", "version": "1"}, FormatError, "version 1"),
         ({"format": "surepick-certificate"}, FormatError, "version None"),
-        ({"format": "surepick-certificate", "version": 1}, CertificateError, "malformed.*problem"),
+        ({"format": "surepick-certificate", "version": 1}, CertificateError, "digest differs"),
+        (EMPTY | {"digest": fingerprint(EMPTY)}, CertificateError, "malformed.*problem"),
         (b"\xff", FormatError, "not JSON"),
         (None, InvalidTypeError, "dict, JSON text or a path"),
         (3, InvalidTypeError, "dict, JSON text or a path"),

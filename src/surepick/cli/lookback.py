@@ -9,6 +9,7 @@ import click
 
 from surepick.cli.numbers import Rate, Rewards, in_rates
 from surepick.cli.studies import say, shown
+from surepick.conditions import CONDITIONS
 from surepick.text import plural
 
 if TYPE_CHECKING:
@@ -100,5 +101,6 @@ def _lines(found: LookBack, kind: NoiseKind) -> list[str]:
     lines.append("This holds if, in the test as it was run:")
     lines += [f"- {text};" for text in found.conditions[:-1]]
     lines.append(f"- {found.conditions[-1]}.")
+    lines.append(CONDITIONS["alone"].meaning)
     lines += [f"Note: {shown(text)}." for text in found.doubts]
     return lines

@@ -119,9 +119,8 @@ def told_of(rows: list[dict[str, Any]]) -> list[Told]:
 
 def progress_of(found: dict[str, Any]) -> StudyProgress:
     """Where a study stands."""
-    keys = ("batch", "first", "size", "asked", "told", "finished", "paused")
-    later = {key: found.get(key, 0) for key in ("ahead", "early")}  # services of 0.1 have none
-    return StudyProgress(**{key: found[key] for key in keys}, **later)
+    keys = ("batch", "first", "size", "asked", "told", "finished", "paused", "ahead", "early")
+    return StudyProgress(**{key: found[key] for key in keys})
 
 
 def rewards_of(found: dict[str, Any]) -> Rewards:

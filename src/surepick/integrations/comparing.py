@@ -29,7 +29,6 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
 from surepick.problem.noise import noise_kind, read_kind
-from surepick.promise import out_of, rests_on
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.unmeasured import Unmeasured, in_words
@@ -101,10 +100,7 @@ class Comparison:
             p_value, needed = self.answer.p_value, f"needed {self.answer.delta:g}"
             near = "" if p_value is None else f"p-value {p_value:.2g}, {needed}. "
             return f"{near}More calls (max_calls) or a larger epsilon would decide it."
-        few, many = out_of(self.answer.delta)
-        wrong = f"at most {few:,} {'is' if few == 1 else 'are'} wrong"
-        rests = rests_on((*promise.needs, *promise.conditions))
-        return f"Of {many:,} tests like this one, {wrong}. {rests}".rstrip()
+        return promise.how_sure("are wrong", "tests like this one")
 
 
 def compare(

@@ -254,7 +254,7 @@ class Contents:
         return content
 
     def written_misfit(self) -> dict[str, Any]:
-        """Nothing where there is none, as in files of 0.1.0; JSON has no infinity."""
+        """Nothing where there is none; JSON has no infinity."""
         if not self.misfit:
             return {}
         return {"misfit": "any" if math.isinf(self.misfit) else self.misfit}
@@ -281,8 +281,7 @@ class Contents:
                 read_misfit(saved),
                 saved.get("costs"),
                 candidate_labels=saved["candidate_labels"],
-                # 0.1.0 wrote backend: "numpy" for what large: true says now
-                large=saved.get("large", "backend" in saved),
+                large=saved.get("large", False),
                 minimise=saved.get("minimise", False),
                 numbers=read_further(saved, len(saved["arms"])),
             )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surepick.promise import NOBODY, PROVEN, of_many
+from surepick.promise import NOBODY, PROVEN, wrong_somewhere
 from surepick.run.verify import verify
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class SegmentsVerified:
         """What holds of all of them together."""
         if not self.proven:
             return "Some segments have no guarantee, so there is none for all together."
-        sure = of_many(self.delta, "are wrong in some segment", "such tests")
+        sure = wrong_somewhere(self.delta)
         return (
             f"All {len(self.segments)} segments together: {sure[:1].lower()}{sure[1:]}, as their "
             f"error probabilities add up to no more than {self.delta:g}."

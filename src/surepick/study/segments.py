@@ -17,7 +17,7 @@ from typing import Any
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem.noise import BySegment, YesNo
-from surepick.promise import of_many
+from surepick.promise import wrong_somewhere
 from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
 from surepick.study.settings import Setting
@@ -144,7 +144,7 @@ class Segment:
 
 def promise_of_all(count: int, delta: float) -> str:
     """What holds of the answers of so many segments together."""
-    sure = of_many(delta, "are wrong in some segment", "such tests")
+    sure = wrong_somewhere(delta)
     level = f"{delta / count:.6g}"
     return f"Each of {count} segments has an answer of its own, with delta {level}. {sure}."
 

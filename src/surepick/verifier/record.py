@@ -111,7 +111,7 @@ def _certificate(body: dict[str, Any], envelope: Envelope | None) -> Certificate
     version = body.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise FormatError(
-            f"certificate version {version!r:.80} is not one this verifier reads "
+            f"certificate version {version!s:.80} is not one this verifier reads "
             f"(up to {VERSION}); upgrade surepick"
         )
     digest = exact.demand_unchanged(body)

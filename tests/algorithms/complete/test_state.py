@@ -247,6 +247,9 @@ def test_who_joins_is_caught_up_and_starts_with_the_least_capital():
     answer = walk(run, table).answer
     assert table[answer.arm].sum() == table.sum(axis=1).max()
     assert sp.verify(answer.certificate(), replay=True).replayed
+    # Items that were met before it came say nothing of new ones: it may have been made for them.
+    assert answer.on_items["ahead"] == "late"
+    assert 0 < answer.on_items["sampled"] <= answer.on_items["met"] - met
 
 
 def test_the_items_left_get_an_order_that_nobody_knew(drawn_orders):

@@ -122,3 +122,19 @@ def test_a_report_that_was_cut_afterwards_is_an_event_with_its_condition():
     del body["corrections"]
     with pytest.raises(CertificateError):
         sp.verify(body | {"digest": fingerprint(body)}, replay=False)
+
+
+def test_sessions_in_the_place_of_visitors_are_remarked_upon():
+    problem = sp.Problem.unstructured([*LABELS, "third"], noise="yes-no")
+    for each, remarked in ((1, False), (10, True)):
+        own = {"storage": MemoryStorage(), "traffic": True, "delta": 1e-6, "seed": 0}
+        study = sp.create_study("shop", problem, **own)
+        rng = np.random.default_rng(3)
+        for day in range(10):
+            split = study.split()
+            counts = rng.multinomial(6000 // each, [*split.shares.values()])
+            hits = rng.binomial(counts, 0.1)
+            rows = zip(split.shares, counts.tolist(), hits.tolist())
+            study.record({x: (each * n, each * s) for x, n, s in rows}, f"day {day}")
+        said = " ".join(study.checks().remarks)
+        assert ("Are sessions or page views counted instead of visitors" in said) == remarked

@@ -26,6 +26,7 @@ from surepick.statistics.lift import Sums
 from surepick.statistics.own_past import LEVEL as OWN_LEVEL
 from surepick.statistics.own_past import Moved, OwnPast
 from surepick.statistics.ratio import LEVEL, RatioTest
+from surepick.statistics.scatter import scatter
 from surepick.statistics.spending import parts_of_all
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
@@ -47,10 +48,12 @@ from surepick.study.traffic.words import (
     moved_messages,
     next_step,
     ratio_message,
+    scattered_message,
     waiting_message,
     worth,
 )
 
+_SCATTERED = 0.001  # of a remark that counts scatter, where nothing is wrong
 _FEWEST = 2  # periods before options can be compared with their own past
 _RECENT = 7  # periods that say how many visitors come
 _HOUR = 3600.0  # shorter periods are trials, and say nothing about how long others will take
@@ -135,9 +138,18 @@ class Traffic:
         run, at = self.desk.desk.load()
         with self._lock:
             self._follow(run, at)
-            remarks = tuple(anything_will_do(run, measured(run)))
+            remarks = (*anything_will_do(run, measured(run)), *self._scattered())
             ratio, own = self._finding(run), self._own_past(run)
             return Checks(None, _LEVELS_CANCEL, None, "", remarks, None, ratio, own)
+
+    def _scattered(self) -> list[str]:
+        """That counts scatter more than those of visitors would, by each number or segment."""
+        found = list[str]()
+        for column, sums in self._counts.items():
+            times, evidence = scatter([(one.counts, one.sums) for one in sums])
+            if evidence >= -math.log(_SCATTERED / max(len(self._counts), 1)):
+                found.append(scattered_message(times, column))
+        return found
 
     def _finding(self, run: Run) -> Finding:
         evidence = self._ratio.log_evidence

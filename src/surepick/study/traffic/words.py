@@ -300,6 +300,17 @@ def ratio_message(
     )
 
 
+def scattered_message(times: float, column: str | None) -> str:
+    """That counts scatter more than those of visitors would."""
+    what = "Successes" if column is None else f"Counts of {column}"
+    return (
+        f"{what} of the options scatter about {times:.2g} times as much from period to period as "
+        "those of independent visitors would. Are sessions or page views counted instead of "
+        "visitors, or some visitors several times? Then there is no guarantee: count each visitor "
+        "once. It may also be that the rates of single options fluctuate."
+    )
+
+
 def moved(at: dict[str, Any]) -> bool:
     """Whether an option went its own way."""
     return at["own_past"] is not None and at["own_past"]["alarm"]
