@@ -13,6 +13,8 @@ from tests.postgres import fast_folder
 from tests.server.served import Served
 from tests.server.test_routes import at
 
+from surepick.storage.sql import sums
+
 
 @pytest.fixture(scope="module")
 def service():
@@ -186,6 +188,7 @@ def test_one_bad_study_hides_nothing(service, http, study):
         body = {"name": name, "problem": {"arms": [[1, 0], [0, 1]]}}
         http.post("/api/v1/studies", json=body).raise_for_status()
     with sqlite3.connect(service.file) as file:
+        sums.provide(file)
         change = "UPDATE surepick_studies SET {} WHERE name = ?"
         file.execute(change.format("algorithm = 'nonsense'"), ["strange algorithm"])
         file.execute(change.format("problem = substr(problem, 1, 20)"), ["cut off"])

@@ -18,6 +18,7 @@ from surepick.errors import (
     UnknownPullError,
 )
 from surepick.run.certificate import fingerprint
+from surepick.storage.sql import sums
 from surepick.study.acts.base import Who
 from surepick.study.acts.rewards import CORRECT, WITHDRAW, Change
 from surepick.study.acts.write import OnDesk, carried_out
@@ -220,23 +221,26 @@ def test_the_database_cannot_be_changed_behind_a_correction(database_folder):
     study.correct(1, 42.0, reason="read again")
     study.withdraw(2, reason="dust")
     study.close()
+    names = "study, pull, arm, value, worker, at, token, stratum, numbers"
     for change in (
         "UPDATE surepick_tells SET value = 41 WHERE pull = 1",
         "DELETE FROM surepick_tells WHERE pull = 1",
-        "INSERT INTO surepick_tells SELECT study, 2, arm, value, worker, at, token, stratum, "
-        "numbers FROM surepick_tells WHERE pull = 3",
+        f"INSERT INTO surepick_tells ({names}) SELECT study, 2, arm, value, worker, at, token, "
+        "stratum, numbers FROM surepick_tells WHERE pull = 3",
     ):
         with sqlite3.connect(f"{database_folder}/studies.db") as database:
-            kept = database.execute("SELECT * FROM surepick_tells").fetchall()
+            sums.provide(database)
+            kept = database.execute(f"SELECT {names} FROM surepick_tells").fetchall()
             database.execute(change)
         damaged = sp.load_study("lab", url)
         with pytest.raises(StudyDamagedError):
             check_whole_chain(damaged)
         damaged.close()
         with sqlite3.connect(f"{database_folder}/studies.db") as database:
+            sums.provide(database)
             database.execute("DELETE FROM surepick_tells")
             marks = ", ".join("?" * len(kept[0]))
-            database.executemany(f"INSERT INTO surepick_tells VALUES ({marks})", kept)
+            database.executemany(f"INSERT INTO surepick_tells ({names}) VALUES ({marks})", kept)
     check_whole_chain(sp.load_study("lab", url))
 
 

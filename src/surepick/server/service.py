@@ -71,6 +71,7 @@ class Service:
 
         for one in before:
             signal.signal(one, heard)
+        self.studies.storage.check()
         self.studies.rehearse(PooledPeleg(delta=0.05))
         warming = loop.create_task(self.looks.warm_up())
         sending = loop.create_task(self._send_notices())

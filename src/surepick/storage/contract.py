@@ -283,5 +283,8 @@ class Storage(ABC):
         """Take in the reward of a pull that is the teller's and not the last of its batch."""
         return None
 
+    def check(self) -> None:  # noqa: B027
+        """Raise where the place itself is seen to be damaged; takes time in proportion to it."""
+
     def close(self) -> None:  # noqa: B027
         """Let go of connections."""

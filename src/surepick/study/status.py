@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.errors import StudyDamagedError
 from surepick.problem import Problem
 from surepick.promise import Reason
 from surepick.run import Answer, Run
@@ -67,13 +68,20 @@ def status_of(
     """The status of a study whose run stands at ``at``."""
     problem = run.problem
     K = problem.n_arms
-    totals, (out, waiting), links = storage.read(
+    totals, (out, waiting), links, now = storage.read(
         lambda tx: (
             tx.totals(study.id, at.first, at.last),
             tx.count_leases(study.id, at.now),
             chain.head(tx, study),
+            tx.progress(study.id),
         )
     )
+    there = sum(count for count, _ in totals.values())
+    if now.batch == at.batch and there != now.told + now.early:
+        raise StudyDamagedError(
+            f"study {study.name!r}: of its open batch {now.told + now.early:,} rewards were told, "
+            f"and {there:,} are there; go on from a backup"
+        )
     told, (counted, sums) = run.pulls.copy(), run.totals()
     for arm, (count, total) in () if at.finished else totals.items():
         told[arm] += count

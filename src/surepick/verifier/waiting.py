@@ -170,7 +170,10 @@ def _rivals(check: Check, there: set[int], decided: int) -> list[int]:
     named = set(claim.get("candidates") or [claim["candidate"]])
     if claim["guarantee"] == "nobody":
         named = set()
-    return sorted(found & there if (found & there) - named else there)
+    # Who was retired after the last report had been seen by then.
+    turns = [turn for turn in turns_of(check) if turn.batch < len(check.batches)]
+    gone = {arm for turn in turns if not turn.added for arm in turn.arms}
+    return sorted(found & there if found - gone - named else there)
 
 
 def _undecided(check: Check) -> list[set[int]]:

@@ -19,6 +19,7 @@ from tests.server.page.layouts import CSV, EXAMPLES
 
 import surepick as sp
 from surepick.run.forecast import rough
+from surepick.storage.sql import sums
 from surepick.study import Sheet
 
 
@@ -214,6 +215,7 @@ def test_a_study_that_cannot_be_read(open_page, served, client):
     client.create_study("cut off", table=CSV, noise=0.5)
     path = served.storage.removeprefix("sqlite:///")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
+        sums.provide(file)
         file.execute("UPDATE surepick_studies SET problem = '[' WHERE name = 'cut off'")
     served.stop()
     served.start()

@@ -8,13 +8,13 @@ import threading
 import time
 
 import pytest
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, event
 from tests.storage.sql.shape import shape
 
 from surepick import errors
 from surepick.storage import open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
-from surepick.storage.sql import migrate, sqlite
+from surepick.storage.sql import migrate, sqlite, sums
 from surepick.storage.sql.sqlite import wal_is_safe
 from surepick.storage.sql.tables import metadata
 
@@ -210,6 +210,7 @@ def test_migrations_lead_to_the_tables_that_new_databases_have(url, path, tmp_pa
     found = {}
     for file, way in ((path, None), (old, migrate.migrate)):
         engine = create_engine(f"sqlite:///{file}")
+        event.listen(engine, "connect", sums.provide)
         with engine.begin() as connection:
             if way is not None:
                 way(connection)

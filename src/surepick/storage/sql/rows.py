@@ -34,6 +34,7 @@ from surepick.storage.records import (
 )
 from surepick.storage.sql import statements as sql
 from surepick.storage.sql import tables
+from surepick.storage.sql.sums import checked
 from surepick.storage.sql.tables import (
     batches,
     events,
@@ -145,7 +146,7 @@ class SqlTransaction(SqlTraffic, Transaction):
 
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         query = (
-            select(batches.c.number, batches.c.first + batches.c.size, batches.c.survivors)
+            select(checked(batches.c.number), batches.c.first + batches.c.size, batches.c.survivors)
             .where(batches.c.study == _s, batches.c.number < _n)
             .order_by(batches.c.number)
         )
@@ -165,7 +166,7 @@ class SqlTransaction(SqlTraffic, Transaction):
         self._write(insert(snapshots), {"study": study, "batch": batch, "run": run})
 
     def snapshot(self, study: int) -> tuple[int, str] | None:
-        query = select(snapshots.c.batch, snapshots.c.run).where(snapshots.c.study == _s)
+        query = select(checked(snapshots.c.batch), snapshots.c.run).where(snapshots.c.study == _s)
         row = self._run(query, {"_s": study}).one_or_none()
         return None if row is None else (row[0], row[1])
 
@@ -173,7 +174,7 @@ class SqlTransaction(SqlTraffic, Transaction):
         self._write(insert(tables.past), {"study": study, "past": past})
 
     def past(self, study: int) -> str | None:
-        query = select(tables.past.c.past).where(tables.past.c.study == _s)
+        query = select(checked(tables.past.c.past)).where(tables.past.c.study == _s)
         return self._run(query, {"_s": study}).scalar()
 
     # -- the chain -------------------------------------------------------------------------
@@ -282,7 +283,7 @@ class SqlTransaction(SqlTraffic, Transaction):
         return [Event(*row) for row in self._run(query, {"_s": study})]
 
     def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
-        query = select(events.c.arm, func.sum(events.c.count)).where(
+        query = select(events.c.arm, func.sum(checked(events.c.count))).where(
             events.c.study == _s, events.c.kind.in_(list(kinds))
         )
         rows = self._run(query.group_by(events.c.arm), {"_s": study})

@@ -22,12 +22,17 @@ from surepick.errors import (
     StorageFullError,
     StorageLockedError,
     StorageReadOnlyError,
+    StudyDamagedError,
     UnknownStudyError,
 )
+from surepick.storage.sql import sums
 from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
 _log = logging.getLogger(__name__)
+
+_SMALL = 16 * 2**20  # bytes of a file that is looked at whenever it is opened: 50 ms at most
+_BACKUP = "go on from a backup"
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
@@ -97,6 +102,7 @@ class SqliteStorage(SqlStorage):
             connection.isolation_level = None  # transactions are begun and ended here, not by it
             # The strictest there is: a commit survives the loss of power right after it.
             connection.execute("PRAGMA synchronous = EXTRA")
+            sums.provide(connection)
 
         return engine
 
@@ -134,6 +140,18 @@ class SqliteStorage(SqlStorage):
             _create_private(self._path)
         self._choose_journal(new)
         super()._prepare(create)
+        if not new and self._path is not None and os.path.getsize(self._path) <= _SMALL:
+            self.check()
+
+    def check(self) -> None:
+        """See :class:`Storage`: whether the file is whole as SQLite sees it, without its sums."""
+
+        def look(connection: Connection) -> None:
+            (found,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
+            if found != "ok":
+                raise StudyDamagedError(f"{self.url} is damaged ({found}); {_BACKUP}")
+
+        self._try_plain(look)
 
     def _choose_journal(self, new: bool) -> None:
         safe = wal_is_safe(sqlite3.sqlite_version_info)
@@ -163,6 +181,11 @@ class SqliteStorage(SqlStorage):
             # The driver has waited for PATIENCE seconds already, unless it saw a deadlock coming.
             again = name in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_RECOVERY")
             return StorageLockedError(f"{said}; another process has held it too long"), again
+        if sums.is_damage(cause):
+            return StudyDamagedError(
+                f"{self.url}: a row of its tables is not as it was written: the file was damaged, "
+                f"or changed by somebody else; {_BACKUP}"
+            ), False
         if name.startswith("SQLITE_READONLY"):
             return StorageReadOnlyError(
                 f"{said}; check the permissions of the file and its folder"

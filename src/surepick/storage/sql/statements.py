@@ -16,6 +16,7 @@ from surepick.storage.records import (
     StudyRecord,
     Tell,
 )
+from surepick.storage.sql.sums import checked
 from surepick.storage.sql.tables import (
     batches,
     chain,
@@ -39,8 +40,9 @@ KEPT = ("pull", "arm")  # of a lease: what never changes
 
 
 def fields_of(table: Any, record: type) -> list[Any]:
-    """The columns that make up a record, in the order of its fields."""
-    return [table.c[name] for name in record.__dataclass_fields__ if name in table.c]
+    """The columns that make up a record, in the order of its fields; rows are checked."""
+    first, *others = (table.c[name] for name in record.__dataclass_fields__ if name in table.c)
+    return [checked(first), *others]
 
 
 LEASE = select(*fields_of(leases, Lease)).where(leases.c.study == _s)
@@ -62,7 +64,8 @@ WAITING = LEASE.where(leases.c.until <= _now).order_by(leases.c.until, leases.c.
 _from_the_future = (leases.c.since > _now + CLOCK_SLACK) & (leases.c.until > _now)
 FROM_THE_FUTURE = LEASE.where(_from_the_future).order_by(leases.c.until, leases.c.pull).limit(_n)
 _free = case((leases.c.until <= _now, 1), (_from_the_future, 1), else_=0)
-COUNT_LEASES = select(func.count(), func.coalesce(func.sum(_free), 0)).where(leases.c.study == _s)
+_counted = func.count(checked(leases.c.pull))
+COUNT_LEASES = select(_counted, func.coalesce(func.sum(_free), 0)).where(leases.c.study == _s)
 CHANGE_LEASE = (
     update(leases)
     .where(leases.c.study == _s, leases.c.pull == _pull)
@@ -76,14 +79,17 @@ CHANGE_TELL = update(tells).where(*_one_tell).values(value=bindparam("_value"))
 DROP_TELL = delete(tells).where(*_one_tell)
 SET_PROGRESS = update(progress).where(progress.c.study == _s)
 REWARDS = (
-    select(*(tells.c[name] for name in ("pull", "arm", "value", "at", "stratum", "numbers")))
+    select(
+        checked(tells.c.pull),
+        *(tells.c[name] for name in ("arm", "value", "at", "stratum", "numbers")),
+    )
     .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
     .where(tells.c.pull < bindparam("_last"))
     .order_by(tells.c.pull)
 )
 NEW_REWARDS = REWARDS.where(tells.c.at >= bindparam("_since"))
 TOTALS = (
-    select(tells.c.arm, func.count(), func.sum(tells.c.value))
+    select(tells.c.arm, func.count(), func.sum(checked(tells.c.value)))
     .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
     .where(tells.c.pull < bindparam("_last"))
     .group_by(tells.c.arm)
@@ -92,7 +98,7 @@ LINK = select(*fields_of(chain, Link)).where(chain.c.study == _s)
 STUDY = select(*fields_of(studies, StudyRecord))
 EVENT = select(*fields_of(events, Event)).where(events.c.study == _s).order_by(events.c.id)
 ADD_LEASE, ADD_TELL, ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-_event_columns = events.c.id, events.c.pull, events.c.kind, events.c.token
+_event_columns = checked(events.c.id), events.c.pull, events.c.kind, events.c.token
 KNOWN_EVENT = select(*_event_columns).where(events.c.study == _s).order_by(events.c.id)
 COUNT_EVENTS = (
     update(events)

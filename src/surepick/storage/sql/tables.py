@@ -18,6 +18,8 @@ from sqlalchemy import (
     false,
 )
 
+from surepick.storage.sql.sums import summed
+
 # SQLite counts up by itself only in a column of exactly this type.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
@@ -194,6 +196,13 @@ reports = Table(
     Column("at", Double, nullable=False),
     Column("token", String(16)),
 )
+
+# What studies say rests on these rows.
+for _table in (
+    *(studies, progress, batches, summaries, snapshots, past, chain, leases, tells, events),
+    *(periods, reports),
+):
+    summed(_table)
 
 # Who may use the service. Only hashes of tokens are kept.
 tokens = Table(

@@ -8,19 +8,18 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
+from surepick.storage.sql.statements import fields_of
 from surepick.storage.sql.tables import periods, reports
 from surepick.storage.traffic import ENDLESS, Period, Report, TrafficRows
 
 _s, _n, _last = bindparam("_s"), bindparam("_n"), bindparam("_last")
-_PERIOD = select(*(periods.c[name] for name in Period.__dataclass_fields__)).where(
-    periods.c.study == _s
-)
+_PERIOD = select(*fields_of(periods, Period)).where(periods.c.study == _s)
 _PERIODS = _PERIOD.where(periods.c.number >= _n, periods.c.number < _last).order_by(
     periods.c.number
 )
 _NAMED = _PERIOD.where(periods.c.name == bindparam("_name"))
 _REPORTS = (
-    select(*(reports.c[name] for name in Report.__dataclass_fields__))
+    select(*fields_of(reports, Report))
     .where(reports.c.study == _s, reports.c.period >= _n, reports.c.period < _last)
     .order_by(reports.c.period)
 )

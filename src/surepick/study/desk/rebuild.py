@@ -23,6 +23,7 @@ from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
 from surepick.storage.traffic import Report
+from surepick.study import chain
 from surepick.study.acts import limits, options, rewards
 from surepick.study.acts.limits import LimitChange
 from surepick.study.acts.options import Planned
@@ -118,17 +119,27 @@ def load_run(
 
     ``problem`` is the one that the study was created with, where somebody has built it already.
     """
-    at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
-    if kept is not None and kept[0] == at.batch:
+
+    def stands(tx: Transaction) -> tuple[StudyProgress, str | None]:
+        at, kept = tx.progress(study.id), tx.snapshot(study.id)
+        fits = kept and kept[0] == at.batch and chain.ends_with(tx, study, kept[1])
+        return at, kept[1] if kept and fits else None
+
+    def again(tx: Transaction) -> tuple[Run, StudyProgress]:
+        chain.check_log(tx, study)
+        return replay(tx, study)
+
+    at, kept = storage.read(stands)
+    if kept is not None:
         first = problem or problem_of(study)
         # Options may have come since it was created, which is another revision of the study.
         same = first.by_reference or not at.revision
         try:
-            return Run.from_json(kept[1], first if same else None), at
+            return Run.from_json(kept, first if same else None), at
         except Exception as error:  # whatever is wrong with it, the log has all that is needed
             _log.warning("study %r: its snapshot cannot be read (%r)", study.name, error)
     _log.warning("study %r is rebuilt from its log", study.name)
-    return storage.read(lambda tx: replay(tx, study))
+    return storage.read(again)
 
 
 class Log(NamedTuple):
