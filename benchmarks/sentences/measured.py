@@ -91,10 +91,10 @@ def report(parts: dict[str, Any], delta: float) -> tuple[str, list[str]]:
         "",
         table([*head, "passes"], rows),
     ]
-    missing = [key for key in CELLS if not added(parts, key)["runs"]]
-    if missing:
-        lines += ["", f"{len(missing)} cells have not been recorded:", ""]
-        lines += [f"- {key}" for key in missing]
+    left = [key for key in CELLS if not added(parts, key)["runs"]]
+    if left:
+        lines += ["", f"{len(left)} cells have not been recorded:", ""]
+        lines += [f"- {key}" for key in left]
     if sentences:
         lines += ["", "Sentences that are false and name no condition, one of each cell:", ""]
         lines += sentences
