@@ -252,7 +252,11 @@ the answer lists.
         """On what it rests, for programs: exactly, plainly, and by name where there is one."""
         listed = () if self.early and self.what is None else (*self.needs, *self.conditions)
         return [
-            {**one.stated, "exact": str(one), "plain": " ".join(filter(None, one.says))}
+            {
+                **one.stated,
+                "exact": str(one),
+                "plain": rests_on((one,)) if one.meaning else one.plain,
+            }
             for one in listed
         ]
 

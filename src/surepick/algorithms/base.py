@@ -107,8 +107,7 @@ class State(Remembered, ABC):
     minds_costs: bool = False
 
     #: where a block of pulls needs several batches: those of block ``number`` from one place to
-    #: another, set before it is asked; None: in a run of version 0.2 or before, which filled them
-    #: up arm by arm
+    #: another, set before it is asked; None: of visitors, who come as they are
     piece: Callable[[int, Pulls, int, int], Pulls] | None = None
 
     #: random numbers of the next batch, set before it is asked; None: nothing can be drawn

@@ -75,7 +75,7 @@ class Run:
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
         check_budget(problem, algorithm.budget)
-        #: of the order in which pulls are handed out; None: arm by arm, as versions up to 0.2 did
+        #: of the order in which pulls are handed out; None: of visitors, who come in no order
         self.order_seed: int | None = seed_for(algorithm, problem, seed)
         if algorithm.measured_on() is not None:
             seed = self.order_seed
@@ -355,7 +355,6 @@ class Run:
         rewards: Any,
         *,
         chosen_in_advance: bool,
-        dealing: str = "hashed",
         numbers: Any = None,
     ) -> None:
         """Hand in measurements that were made before the run; only before the first :meth:`ask`.
@@ -370,16 +369,13 @@ class Run:
             Whether what was measured, and how often, was decided without looking at rewards. Then
             they count as evidence, and the guarantee rests on this. Otherwise their averages
             are biased: they only guide what is measured first.
-        dealing
-            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
-            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
         numbers
             Further numbers, by their names, where options have to keep limits on them: a list for
             each, with an entry for every measurement.
         """
         if self._past is not None or self.asked:
             raise RunStateError("past measurements can be told once, before the first ask")
-        own = (arms, rewards, chosen_in_advance, dealing, numbers)
+        own = (arms, rewards, chosen_in_advance, numbers)
         split, measurements = split_past(self.problem, self.state, *own)
         self.take_past(split, bool(chosen_in_advance), measurements)
 
@@ -749,7 +745,7 @@ class Run:
     @classmethod
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
-        run.order_seed = as_seed(saved.get("order"))
+        run.order_seed = as_seed(saved["order"])
         run.doubts.load(saved)
         run.id, run.batches = str(saved["id"]), int(saved["batches"])
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
