@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.sentences import measured
+from benchmarks.sentences import certificates, measured
 from benchmarks.sentences.cells import BROKEN, CELLS, Cell, Outcome, allowed
 
 from surepick.conditions import CONDITIONS
@@ -90,9 +90,9 @@ def test_a_cell_that_breaks_off_shows_no_sentence():
     assert (found.false, found.why) == (None, "ZeroDivisionError: by nothing")
 
 
-@pytest.mark.parametrize("broken", NAMES)
-def test_conditions_are_recognised_and_not_taken_for_each_other(broken):
-    one = CONDITIONS[NAMES[broken]]
+@pytest.mark.parametrize(("broken", "name"), [*NAMES.items(), ("lost", "renewed")])
+def test_conditions_are_recognised_and_not_taken_for_each_other(broken, name):
+    one = CONDITIONS[name]
     texts = [one.exact, one.plain or one.meaning or one.exact]
     for text in (text.format(**dict.fromkeys(one.fields, 7)) for text in texts):
         named = {other for other in NAMES if Outcome(True, {"": text}).names(other)}
@@ -104,3 +104,32 @@ def test_what_chance_explains():
     assert allowed(0.2, 100) == pytest.approx(0.2 + 4 * 0.04)
     assert set(BROKEN) >= {one.breaks for one in CELLS.values()}
     assert np.all([one.way and one.door for one in CELLS.values()])
+
+
+# -- certificates of false sentences -----------------------------------------------------------
+def kept():
+    """Each case and number; two of a case by themselves, the others where there is time."""
+    every = [(case, i) for case in certificates.CASES for i, _ in enumerate(read(case))]
+    long = pytest.mark.validation
+    return [pytest.param(*one, marks=() if one[1] < 2 else long) for one in every]
+
+
+def read(case):
+    return [*certificates.read(KEPT, case)]
+
+
+@pytest.mark.parametrize(("case", "number"), kept())
+def test_a_certificate_of_a_false_sentence_is_refused(case, number):
+    """Each was issued, and verified, by a version that did not look for what was broken."""
+    passed, said = certificates.passed(case, read(case)[number])
+    assert not passed, said
+
+
+@pytest.mark.validation
+@pytest.mark.parametrize("case", certificates.CASES)
+def test_no_certificate_is_made_now_that_passes_and_says_nothing(case, tmp_path):
+    """However somebody goes on, what is issued today is refused, or names what was broken."""
+    certificates.write(tmp_path, {certificates.CASES[case]}, 25, 1, 0.2)
+    for body in certificates.read(tmp_path, case):
+        passed, said = certificates.passed(case, body)
+        assert not passed, said

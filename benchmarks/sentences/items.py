@@ -15,7 +15,7 @@ from surepick.errors import SurepickError
 from surepick.integrations.comparing import compare
 from surepick.integrations.evaluations import InspectRace, ScoreTable, decide
 from surepick.integrations.judges import Battle, Battles
-from surepick.integrations.judges import battles as arenas
+from surepick.integrations.judges import decide as decide_battles
 from surepick.storage.memory import MemoryStorage
 
 N = 300
@@ -356,7 +356,7 @@ def _arena(way: str, looks: range, breaks: str) -> None:
         made = [_battle(rng) for _ in range(looks[-1])]
         for n in looks:
             try:
-                found = arenas.decide(Battles(made[:n]), chosen="in-advance", delta=delta)
+                found = decide_battles(Battles(made[:n]), chosen="in-advance", delta=delta)
             except SurepickError as error:
                 return Outcome(None, why=f"refused: {error}"[:120])
             if found:

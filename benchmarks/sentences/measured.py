@@ -91,6 +91,10 @@ def report(parts: dict[str, Any], delta: float) -> tuple[str, list[str]]:
         "",
         table([*head, "passes"], rows),
     ]
+    left = [key for key in CELLS if not added(parts, key)["runs"]]
+    if left:
+        lines += ["", f"{len(left)} cells have not been recorded:", ""]
+        lines += [f"- {key}" for key in left]
     if sentences:
         lines += ["", "Sentences that are false and name no condition, one of each cell:", ""]
         lines += sentences
@@ -134,10 +138,11 @@ def arguments() -> argparse.ArgumentParser:
 
 def main() -> int:
     given = arguments().parse_args()
-    if given.certificates:
-        write(given.certificates, given.trials, given.seed, given.delta)
-        return 0
     cells = chosen(given.only)
+    if given.certificates:
+        keys = {one.key for one in cells}
+        write(given.certificates, keys, given.trials, given.seed, given.delta)
+        return 0
     if given.list:
         print("\n".join(one.key for one in cells))
         return 0

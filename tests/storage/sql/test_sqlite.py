@@ -88,6 +88,26 @@ def test_a_log_that_is_not_safe_here_is_given_up(url, path, monkeypatch):
     connection.close()
 
 
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+@pytest.mark.parametrize("safe", [True, False])
+def test_who_looks_waits_for_nobody_who_writes(url, path, monkeypatch, safe, mode):
+    monkeypatch.setattr(sqlite, "wal_is_safe", lambda _: True)
+    storage = open_storage(url)
+    storage.write(lambda tx: tx.add_study(RECORD, START))
+    storage.close()
+    monkeypatch.setattr(sqlite, "wal_is_safe", lambda _: safe)
+    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    writer = sqlite3.connect(path, isolation_level=None)
+    assert writer.execute(f"PRAGMA journal_mode = {mode}").fetchone() == (mode,)
+    writer.execute("BEGIN IMMEDIATE")
+    storage = open_storage(url, create=False)
+    assert [one.name for one in storage.read(lambda tx: tx.studies())] == [RECORD.name]
+    with pytest.raises(errors.StorageLockedError):
+        storage.write(lambda tx: None)
+    storage.close()
+    writer.close()
+
+
 def test_commits_are_on_the_disk(url):
     storage = open_storage(url)
     with storage._engine.connect() as connection:

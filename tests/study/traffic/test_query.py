@@ -10,6 +10,7 @@ from sqlalchemy.pool import NullPool
 import surepick as sp
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.storage import memory
+from surepick.study.traffic import query
 from surepick.study.traffic.query import query_report
 
 SQLITE = """
@@ -119,6 +120,91 @@ def test_a_query_cannot_write(events, clock):
             query_report(study, words, url, "monday")
         with create_engine(url, poolclass=NullPool).connect() as connection:
             assert connection.execute(text("SELECT COUNT(*) FROM events")).scalar()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "SELECT 'a' AS label; COMMIT; DELETE FROM events",
+        "COMMIT; DELETE FROM events; SELECT 'a' AS label",
+        r"SELECT E'\''; COMMIT; DELETE FROM events; SELECT '' AS label",  # a ; that looks quoted
+        "WITH gone AS (DELETE FROM events RETURNING version) SELECT version AS label FROM gone",
+        "ATTACH 'other.db' AS other",
+        "PRAGMA journal_mode = WAL",
+        "COPY events TO PROGRAM 'true'",
+        "EXPLAIN ANALYZE SELECT 1",
+        "/* SELECT */ CREATE TABLE x (a int)",
+        " -- nothing",
+        ";",
+    ],
+)
+def test_only_one_select_is_run(words, events, clock, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    url, _, add = events
+    add(("ann", "a", "assigned", 1))
+    before = sorted(tmp_path.iterdir())
+    study = make_study(f"only looks at {url} by {words}")
+    study.split(period="monday")
+    with pytest.raises(InvalidInputError, match="sql: "):
+        query_report(study, words, url, "monday")
+    with create_engine(url, poolclass=NullPool).connect() as connection:
+        assert connection.execute(text("SELECT COUNT(*) FROM events")).scalar() == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) "
+
+
+def test_too_many_rows_are_an_error_and_not_the_first_of_them(events, clock, monkeypatch):
+    url, _, _ = events
+    monkeypatch.setattr(query, "_MOST", 16 * 5_000)
+    study = make_study(f"endless rows at {url}")
+    study.split(period="monday")
+    sql = f"{ENDLESS} SELECT i AS label, 1 AS visits, 0 AS successes FROM r"
+    if url.startswith("postgresql"):  # a recursive query there is worked out before its first row
+        sql = "SELECT 'a' AS label, i AS visits, 0 AS successes FROM generate_series(1, 20000) i"
+    with pytest.raises(InvalidInputError, match=r"sql: the query gives too much.*group by it"):
+        query_report(study, sql, url, "monday")
+
+
+def test_a_query_does_not_go_on_for_ever(events, clock, monkeypatch):
+    url, _, _ = events
+    monkeypatch.setattr(query, "_SECONDS", 0.2)
+    study = make_study(f"endless at {url}")
+    study.split(period="monday")
+    with pytest.raises(InvalidInputError, match=r"interrupted|statement timeout"):
+        query_report(study, f"{ENDLESS} SELECT MAX(i) AS label FROM r", url, "monday")
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("x'00ff'", "column 'label' has bytes"),
+        ("hex(zeroblob(600000))", "too big"),
+        ("zeroblob(1000000000)", "too big"),
+        ("'a' || char(0)", "label"),
+        ("9e999", "label"),
+    ],
+)
+def test_what_a_hostile_database_holds_is_refused_by_name(cell, said, tmp_path, clock):
+    (tmp_path / "shop.db").touch()
+    study = make_study(f"hostile {cell}")
+    study.split(period="monday")
+    sql = f"SELECT {cell} AS label, 1 AS visits, 0 AS successes"
+    with pytest.raises(InvalidInputError, match=said):
+        study.record(query_report(study, sql, f"sqlite:///{tmp_path}/shop.db", "monday"), "monday")
+
+
+@pytest.mark.parametrize(
+    "count", ["9e999", "-1", "9223372036854775807", "0.5", "NULL", "'NaN'", "'1e400'"]
+)
+def test_counts_that_are_none_are_refused_by_name(count, tmp_path, clock):
+    (tmp_path / "shop.db").touch()
+    study = make_study(f"counts {count}")
+    study.split(period="monday")
+    sql = f"SELECT 'a' AS label, {count} AS visits, 0 AS successes"
+    with pytest.raises(InvalidInputError, match="visits"):
+        study.record(query_report(study, sql, f"sqlite:///{tmp_path}/shop.db", "monday"), "monday")
 
 
 def test_names_of_values_in_texts_and_casts_are_left_alone(events, clock):

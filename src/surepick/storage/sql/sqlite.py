@@ -95,6 +95,7 @@ class SqliteStorage(SqlStorage):
             )
         self._path = None if path.startswith("file:") else path
         self._turns_of = (os.getpid(), threading.Lock())
+        self._log_given_up = False
         engine = create_engine(self._address, connect_args={"timeout": PATIENCE}, **POOL)
 
         @event.listens_for(engine, "connect")
@@ -112,6 +113,7 @@ class SqliteStorage(SqlStorage):
         # lock would find it later than it is free.
         with self._turns() if write else nullcontext(), engine.connect() as connection:
             if write:
+                self._give_up_log(connection)
                 _wait_for_turn(connection.connection.driver_connection)
             else:
                 connection.exec_driver_sql("BEGIN")
@@ -138,7 +140,8 @@ class SqliteStorage(SqlStorage):
             _log.warning("%s is empty (0 bytes): any studies it contained are gone", self.url)
         if self._path is not None and not there:
             _create_private(self._path)
-        self._choose_journal(new)
+        if new:
+            self._use_log()
         super()._prepare(create)
         if not new and self._path is not None and os.path.getsize(self._path) <= _SMALL:
             self.check()
@@ -153,17 +156,28 @@ class SqliteStorage(SqlStorage):
 
         self._try_plain(look)
 
-    def _choose_journal(self, new: bool) -> None:
-        safe = wal_is_safe(sqlite3.sqlite_version_info)
+    def _use_log(self) -> None:
+        """Let a new file have a write-ahead log, where that is safe."""
 
         def choose(connection: Connection) -> None:
-            mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
-            if mode == "wal" and not safe:
-                connection.exec_driver_sql("PRAGMA journal_mode = DELETE")
-            elif new and safe:
-                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
-        self._try_plain(choose)
+        if wal_is_safe(sqlite3.sqlite_version_info):
+            self._try_plain(choose)
+
+    def _give_up_log(self, connection: Connection) -> None:
+        """Before the first write: not with a log that is unsafe here.
+
+        That needs the file for itself. Whoever only reads never asks for it, and goes on while
+        somebody else writes.
+        """
+        if self._log_given_up:
+            return
+        if not wal_is_safe(sqlite3.sqlite_version_info):
+            mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
+            if mode == "wal":
+                connection.exec_driver_sql("PRAGMA journal_mode = DELETE")
+        self._log_given_up = True
 
     def _try_plain(self, work: Any) -> None:
         """Run something that must not be inside a transaction."""

@@ -1,14 +1,16 @@
 """The report of a period, counted by the site's own database.
 
-The query is run in a transaction that may only read where the database knows such a thing, and is
-rolled back in any case. It is told when the period began and ended, so that the same text serves
-every period.
+It is one SELECT, run in a transaction that may only read where the database knows such a thing, and
+rolled back in any case; rows are taken one after the other, and no more than a report can have. It
+is told when the period began and ended, so that the same text serves every period.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sqlite3
+import time
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,9 +34,16 @@ _VALUE = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
 _TEXTS = re.compile(
     r"'(?:[^']|'')*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|--[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL
 )
-_MOST_ROWS = 1_000_000
-_READ_ONLY = {"sqlite": ["PRAGMA query_only = ON"]}
-_READ_ONLY["postgresql"] = ["SET TRANSACTION READ ONLY", "SET LOCAL TIME ZONE 'UTC'"]
+_MOST = 2**26  # characters of all cells; a number counts as 16
+_LONGEST = 2**20  # characters of a cell
+_SECONDS = 600.0  # a query may take
+_READ_ONLY = {"postgresql": ["SET TRANSACTION READ ONLY", "SET LOCAL TIME ZONE 'UTC'"]}
+_LOOKS = (
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_FUNCTION,
+    sqlite3.SQLITE_RECURSIVE,
+)
 
 
 def query_report(study: StudyCore, sql: str, database: str, period: str) -> Sheet:
@@ -51,6 +60,7 @@ def query_report(study: StudyCore, sql: str, database: str, period: str) -> Shee
         Where the events of the site are: an address as SQLAlchemy takes it.
     """
     due = _due(study, period)
+    _check_statement(sql)
     sql = _TEXTS.sub(lambda found: _VALUE.sub(r"\\:\1", found[0]), sql)  # these ask for nothing
     wanted = set(_VALUE.findall(sql))
     unknown = sorted(wanted - VALUES.keys())
@@ -89,6 +99,19 @@ def _due(study: StudyCore, name: str) -> dict[str, Any]:
     )
 
 
+def _check_statement(sql: str) -> None:
+    """Refuse what is not one SELECT; the transaction that may only read is the second lock."""
+    said = _TEXTS.sub(lambda found: " " if found[0][:2] in ("--", "/*") else "''", sql).strip()
+    said = said.rstrip("; \t\r\n")
+    if ";" in said:
+        raise InvalidInputError("sql: a report is one SELECT; leave out what comes after the ;")
+    first = re.split(r"\W", said.lstrip("( \t\r\n"), maxsplit=1)[0]
+    if not first:
+        raise InvalidInputError("sql: there is no query; write a SELECT")
+    if first.upper() not in ("SELECT", "WITH", "VALUES"):
+        raise InvalidInputError(f"sql: a report is counted by a SELECT, not by {first!r:.40}")
+
+
 def _select(sql: str, database: str, values: dict[str, Any], times: Any) -> dict[str, list[Any]]:
     from sqlalchemy import create_engine, make_url, text
     from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
@@ -110,23 +133,62 @@ def _select(sql: str, database: str, values: dict[str, Any], times: Any) -> dict
     for name in values.keys() & times:
         moment = datetime.fromtimestamp(int(values[name]), UTC)
         values[name] = f"{moment:%Y-%m-%d %H:%M:%S}" if kind == "sqlite" else moment
+    end = time.monotonic() + _SECONDS
     try:
         with engine.connect() as connection:
+            if kind == "sqlite":
+                _only_looks(connection.connection.driver_connection, end)
             for words in _READ_ONLY.get(kind, ()):
                 connection.execute(text(words))
-            found = connection.execute(text(sql), values)
-            if not found.returns_rows:
-                raise InvalidInputError("sql: the query returns no rows; write a SELECT")
-            names, rows = list(found.keys()), found.fetchmany(_MOST_ROWS)
+            if kind == "postgresql":
+                connection.execute(text(f"SET LOCAL statement_timeout = {int(1000 * _SECONDS)}"))
+            # A cursor of the server's: rows come in small parts, and it runs one statement only.
+            streamed = connection.execution_options(stream_results=True, max_row_buffer=1000)
+            with streamed.execute(text(sql), values) as found:
+                if not found.returns_rows:
+                    raise InvalidInputError("sql: the query returns no rows; write a SELECT")
+                names = list(found.keys())
+                if len(set(names)) != len(names):
+                    twice = ", ".join(names)
+                    raise InvalidInputError(f"sql: two columns have the same name: {twice}")
+                cells = _taken(found, names, end)
             connection.rollback()
     except SQLAlchemyError as error:
         said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
         raise InvalidInputError(f"sql: the database refused the query: {said}") from None
     finally:
         engine.dispose()
-    if len(set(names)) != len(names):
-        raise InvalidInputError(f"sql: two columns have the same name: {', '.join(names)}")
-    return {name: [_plain(row[i]) for row in rows] for i, name in enumerate(names)}
+    return cells
+
+
+def _only_looks(driver: Any, end: float) -> None:
+    """Keep an SQLite connection from all that is not looking, and from going on for ever."""
+
+    def allow(act: int, *_about: Any) -> int:
+        return sqlite3.SQLITE_OK if act in _LOOKS else sqlite3.SQLITE_DENY
+
+    driver.set_authorizer(allow)
+    driver.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+    driver.set_progress_handler(lambda: time.monotonic() > end, 100_000)
+
+
+def _taken(rows: Iterable[Any], names: list[str], end: float) -> dict[str, list[Any]]:
+    """The columns, read row by row; no more than a report can have."""
+    cells: list[list[Any]] = [[] for _ in names]
+    size = 0
+    for row in rows:
+        for name, column, cell in zip(names, cells, row):
+            plain = _plain(cell, name)
+            size += len(plain) if isinstance(plain, str) else 16
+            column.append(plain)
+        if size > _MOST:
+            raise InvalidInputError(
+                f"sql: the query gives too much: {len(cells[0]):,} rows, and more to come; a "
+                "report has a row for each option, so group by it"
+            )
+        if time.monotonic() > end:
+            raise InvalidInputError(f"sql: the query took more than {_SECONDS:g} seconds")
+    return dict(zip(names, cells))
 
 
 def _complete(columns: dict[str, list[Any]], shares: Mapping[str, float]) -> dict[str, Any]:
@@ -144,6 +206,16 @@ def _complete(columns: dict[str, list[Any]], shares: Mapping[str, float]) -> dic
     return columns | {"label": [*columns["label"], *missing]}
 
 
-def _plain(cell: Any) -> Any:
+def _plain(cell: Any, name: str) -> Any:
     """A cell as JSON has it; a decimal number is read from its text."""
-    return cell if cell is None or isinstance(cell, str | bool | int | float) else str(cell)
+    if isinstance(cell, bytes | bytearray | memoryview):
+        raise InvalidInputError(
+            f"sql: column {name!r:.80} has bytes; a report has text and numbers"
+        )
+    plain = cell if cell is None or isinstance(cell, str | bool | int | float) else str(cell)
+    if isinstance(plain, str) and len(plain) > _LONGEST:
+        raise InvalidInputError(
+            f"sql: column {name!r:.80} has a text of {len(plain):,} characters; "
+            f"{_LONGEST:,} are the most"
+        )
+    return plain
