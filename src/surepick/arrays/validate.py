@@ -136,7 +136,7 @@ def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
         raise InvalidTypeError(f"{name} must be a whole number; got {value!r}")
     if value < least:
         raise InvalidInputError(f"{name} must be at least {least}; got {_short(value)}")
-    if value > most:
+    if int(value) > most:
         raise InvalidInputError(f"{name} must be at most {most:,}; got {_short(value)}")
     return int(value)
 
