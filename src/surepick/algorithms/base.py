@@ -29,6 +29,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.promise import Condition, Promise, Reason
+from surepick.statistics.spending import Spent
 
 #: what a state either keeps as an attribute or works out in a property: no type fits both
 Kept = Any
@@ -265,6 +266,10 @@ class State(Remembered, ABC):
     def promise(self) -> Promise | None:
         """What an answer promises, where that depends on what was shown; None: as always."""
         return None
+
+    def risks(self) -> list[Spent]:
+        """Beside the answer: what is said together at one risk, and the shares of its parts."""
+        return []
 
     def claims(self) -> Claims | None:
         """What is claimed now, where candidates are compared with a baseline; else None."""

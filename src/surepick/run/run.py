@@ -15,13 +15,14 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.conditions import joined, read_stated, stated, written
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
-from surepick.promise import Condition
+from surepick.promise import Condition, Promise
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
+from surepick.run.guarantee import promise_ahead, rests_of
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
 from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
 from surepick.run.option_changes import (
@@ -51,6 +52,7 @@ from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import TextArray, check_strata, split_strata
 from surepick.run.unmeasured import Unmeasured, counted
 from surepick.run.waiting import NOT_AGAIN, Waiting
+from surepick.statistics.spending import Spent
 from surepick.text import plural
 
 
@@ -636,6 +638,24 @@ class Run:
     def answer(self) -> Answer:
         """The answer, once stopped."""
         return self.conclude()
+
+    def promised(
+        self, changes: Sequence[dict[str, Any]] = (), conditions: Iterable[Condition] = ()
+    ) -> Promise:
+        """What is promised ahead of an answer, as things stand; as for :meth:`conclude`."""
+        past = self._past or {"batches": [], "evidence": False}
+        rests = rests_of(
+            *(self.algorithm, self.problem, past["batches"] + self._record.log),
+            *(past["evidence"], bool(changes), bool(self._options.made)),
+            joined(self.conditions, conditions),
+        )
+        return promise_ahead(self.algorithm, self.state, rests, self.problem.noise_kind)
+
+    def risks(self) -> list[Spent]:
+        """What is said together at one risk, and the shares of it that its parts have."""
+        promise = self.promised()
+        answer = Spent("the answer", promise.delta, {promise.kind: promise.delta})
+        return [answer, *self.state.risks()]
 
     def conclude(
         self,
