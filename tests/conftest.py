@@ -10,7 +10,7 @@ from tests.breadth import mark_the_rest
 from tests.forks.client import ADDRESS, Parent
 from tests.postgres import Server, fast_folder
 
-from surepick.run import order
+from surepick.run import Run, order
 
 # The same examples on every machine and in every run; kernels compile on first use: no deadline.
 settings.register_profile("surepick", derandomize=True, deadline=None, max_examples=50)
@@ -94,6 +94,21 @@ def pytest_configure(config):
         os.environ[ADDRESS] = parent.address
         config.add_cleanup(parent.close)
         config.add_cleanup(lambda: os.environ.pop(ADDRESS))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def shares_of_delta():
+    """Whenever a test comes to an answer, what is said beside it has no more than delta."""
+    conclude = Run.conclude
+
+    def added_up(self, *args, **kwargs):
+        for one in self.risks():  # which refuses shares that are too large
+            assert one.risk <= self.algorithm.delta, one
+        return conclude(self, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "conclude", added_up)
+        yield
 
 
 @pytest.fixture

@@ -352,9 +352,23 @@ MUTATIONS = (
     Mutation(
         "chain-without-rewards",
         "study/chain.py",
-        'fine = batch is not None and content["rewards"] == rewards(batch)',
-        "fine = batch is not None",
+        'fine = due is not None and content["rewards"] == due',
+        "fine = due is not None",
         "study/test_chain.py",
+    ),
+    Mutation(
+        "chain-begun-again",
+        "study/chain.py",
+        "if last is None and kind != _CREATED:",
+        "if last is None and not kind:",
+        "study/test_chain.py -k gone",
+    ),
+    Mutation(
+        "chain-without-its-first-link",
+        "study/chain.py",
+        "if not links:",
+        "if links is None:",
+        "study/test_chain.py -k gone",
     ),
     Mutation(
         "chain-of-loose-links",

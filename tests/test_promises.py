@@ -6,6 +6,11 @@ import re
 import pytest
 from tests.test_structure import ROOT, modules
 
+import surepick as sp
+from surepick.algorithms.pairs.pairs import NO_ONE
+from surepick.conditions import CONDITIONS, stated
+from surepick.promise import Condition, Promise, Promised, Reason, in_a_circle
+
 #: how sure something is, what that takes, and what becomes of it when one chooses among several
 SURE = re.compile(
     r"like this one, at most|such tests, at most|with probability at least|This holds [a-z]"
@@ -98,3 +103,55 @@ def test_pages_do_not_say_it_themselves():
         if SURE.search(line) and "field(" not in line
     }
     assert found == set()
+
+
+def test_a_short_form_says_that_there_are_conditions_and_names_what_happened():
+    what, alone, lost = Promised("the best"), CONDITIONS["alone"].of(), stated("lost", pulls=3)
+    usual = (alone, CONDITIONS["afresh"].of())
+    line = "This holds for one study alone, on conditions that the answer lists."
+    assert Promise(0.05, what, conditions=usual).short("a").endswith(f"name a wrong option. {line}")
+    rests = (*usual, CONDITIONS["changed"].of(), lost, Condition("provided that it does not rain"))
+    promise = Promise(0.05, what, conditions=rests)
+    for short in (promise.short(), promise.ahead):
+        assert short == (
+            "Of 100 studies like this one, at most 5 name a wrong option. This holds for one study "
+            "alone, on conditions that the answer lists, also about results that were corrected or "
+            "withdrawn, and measurements that failed or came too late."
+        )
+    assert "This holds" not in Promise(0.05, what).short()
+    assert "This holds" not in promise.withdrawn(Reason("it rained")).short()
+
+
+#: conditions that every study of a kind has, whatever happens
+STANDING = {"alone", "afresh", "visitors", "sent", "until-reported", "in-window", "leads", "keeps"}
+STANDING |= {"file", "growing-file", "apart"}  # whoever asks in this way has it from the start
+
+
+def test_whatever_happens_has_words_for_short_forms():
+    assert {one.name for one in CONDITIONS.values() if not one.happened} == STANDING
+
+
+def test_a_study_that_goes_on_names_what_happened():
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0, labels=["a", "b"])
+    study = sp.create_study("short", problem, storage="memory://short", overlap=False)
+    (pull, *_) = study.ask(8, "w")
+    usual = "This holds for one study alone, on conditions that the answer lists"
+    assert study.status()["promise"]["text"].endswith(f"name a wrong option. {usual}.")
+    study.fail(pull.id, "timed out", "w")
+    lost = f"{usual}, also about measurements that failed or came too late."
+    assert study.status()["promise"]["text"].endswith(lost)
+    while pulls := study.ask(8, "w"):
+        for pull in pulls:
+            study.tell(pull.id, 3.0 * pull.arm, "w")
+    again = "and measurements that were handed out again"  # to the worker who had failed
+    assert study.status()["promise"]["text"].endswith(f"{lost[:-1]}, {again}.")
+
+
+def test_a_circle_has_a_risk_of_its_own():
+    around = Promise(0.025, in_a_circle("'a' beats 'b', 'b' beats 'a'"))
+    plain = Promise(0.05, NO_ONE, also=around).plain()
+    assert plain == (
+        "No option beats every other one. Of 100 studies like this one, at most 5 are wrong about "
+        "that. 'a' beats 'b', 'b' beats 'a'. Of 1,000 studies like this one, at most 25 are wrong "
+        "about that circle (a risk of its own)."
+    )

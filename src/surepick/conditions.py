@@ -34,6 +34,7 @@ class ConditionKind:
     exact: str
     plain: str | None = None  #: after "This holds …"; None: the exact words, with "if"
     meaning: str = ""  #: beside that or instead of it, a sentence of its own
+    happened: str = ""  #: what it is about, if that is nothing that every study has
     fields: tuple[str, ...] = ()  #: what has to be said with it: texts and numbers
 
     def of(self, **fields: Any) -> Condition:
@@ -50,7 +51,7 @@ class ConditionKind:
         shown = {name: _shown(self.name, name, value) for name, value in fields.items()}
         plain = None if self.plain is None else self.plain.format(**shown)
         own = (self.exact.format(**shown), plain, self.meaning.format(**shown))
-        return Condition(*own, stated={"name": self.name, **fields})
+        return Condition(*own, {"name": self.name, **fields}, self.happened)
 
 
 def _shown(condition: str, name: str, value: Any) -> str:
@@ -104,15 +105,18 @@ _RECORDED = (
         "past",
         "provided that what was measured in the past did not depend on rewards",
         "if the past measurements were chosen without looking at results",
+        happened="past measurements",
     ),
     ConditionKind(
         "strata",
         "provided that the stratum a pull belongs to did not depend on rewards",
         "if nobody chose the day, plate, … of a measurement because of results",
+        happened="strata",
     ),
     ConditionKind(
         "overlap",
         "provided that measurements do not depend on each other, as batches overlapped",
+        happened="batches that overlapped",
     ),
     ConditionKind(
         "changed",
@@ -120,11 +124,13 @@ _RECORDED = (
         "depended neither on the rewards nor on whom one favours",
         "if nobody chose which measurements to check and change because of their results or a "
         "favourite option",
+        happened="results that were corrected or withdrawn",
     ),
     ConditionKind(
         "came-and-went",
         "among all options that were ever added and not retired",
         meaning="“Best” means best among all options that were ever added and not retired.",
+        happened="options that came or went",
     ),
     # Visitors of a site: what is counted, and when.
     ConditionKind(
@@ -169,6 +175,7 @@ _RECORDED = (
         "within the first period, as its report was dealt into two",
         "if visitors of a version respond independently of each other, and all at one rate within "
         "the first period",
+        happened="a report that was dealt into two",
     ),
 )
 # -- what only those know who measured -------------------------------------------------------
@@ -178,6 +185,7 @@ _STATED = (
         "hedged",
         "provided that how long a measurement takes does not depend on its reward, as some pulls "
         "were handed out twice",
+        happened="measurements that were handed out twice",
         fields=("pulls",),
     ),
     # Measurements were made again for want of a reward.
@@ -187,6 +195,7 @@ _STATED = (
         "reward, as some were made again",
         "if measurements fail, or come too late, for reasons that have nothing to do with their "
         "results (some were made again)",
+        happened="measurements that failed or came too late",
         fields=("pulls",),
     ),
     # Comparisons come from a file; those of one that grows have an order that is kept.
@@ -208,6 +217,7 @@ _STATED = (
         "out again to the worker who had them",
         "if nothing was measured again because of its result (some measurements were handed out "
         "again to the worker who had them)",
+        happened="measurements that were handed out again",
         fields=("pulls",),
     ),
     # Readings were measured again by a rule.
@@ -217,6 +227,7 @@ _STATED = (
         "that came out far from all before, by a rule fixed at the start, and the second counts",
         "if valid measurements were hardly ever repeated (some readings far from all earlier ones "
         "were, and the second one counts)",
+        happened="readings that were measured again",
         fields=("pulls",),
     ),
     # Items are not drawn from anything: they are all splits of the same rows.
@@ -225,6 +236,7 @@ _STATED = (
         "where items are splits of one data set, and nothing is said of other data",
         plain="",
         meaning="Items are splits of one data set: nothing is said of new data.",
+        happened="items that are splits of one data set",
     ),
     # Something was timed run by run.
     ConditionKind("apart", "provided that a run does not change how long the next one takes"),

@@ -50,6 +50,7 @@ class Condition(Words):
     """
 
     meaning: str
+    happened: str  #: what of the study it is about, where that need not be so, in a few words
     #: its name and fields, where it is one of :mod:`surepick.conditions`
     stated: Mapping[str, Any]
 
@@ -59,11 +60,12 @@ class Condition(Words):
         plain: str | None = None,
         meaning: str = "",
         stated: Mapping[str, Any] | None = None,
+        happened: str = "",
     ) -> Self:
         """Where nothing else is said, the plain words are the exact ones with "if"."""
         usual = exact.replace("provided that", "if", 1)
         made = super().__new__(cls, exact, ("" if meaning else usual) if plain is None else plain)
-        made.meaning, made.stated = meaning, dict(stated or {})
+        made.meaning, made.stated, made.happened = meaning, dict(stated or {}), happened
         return made
 
     @property
@@ -194,8 +196,8 @@ class Promise:
         return "; ".join([f"{said}, and {self._promised()}", *self.conditions])
 
     # -- in plain words --------------------------------------------------------------------
-    def plain(self, conditions: bool = True, it: str | None = None) -> str:
-        """The promise in plain words; conditions can be left out.
+    def plain(self, it: str | None = None, rests: str | None = None) -> str:
+        """The promise in plain words.
 
         What was chosen is called "it", or as it is told to be called.
 
@@ -207,7 +209,7 @@ class Promise:
         >>> print(Promise(0.05, stopped=Stopped(Words("by hand"), 3)).plain())
         It looks best, but that is not proven: the study was stopped by hand with 3 options left.
         """
-        rests = rests_on((*self.needs, *self._all_conditions())) if conditions else ""
+        rests = rests_on((*self.needs, *self._all_conditions())) if rests is None else rests
         if self.early:
             return self._early_plainly(rests, it)
         if self.why is not None:
@@ -217,10 +219,24 @@ class Promise:
         if self.stopped is not None:
             said.append(f"The study {self.stopped.plainly('undecided')}.")
         if self.also is not None and self.also.what is not None:
-            said.append(found_plainly(self.also.what, it))
+            said += [found_plainly(self.also.what, it), self.also._sure()]
         return " ".join(filter(None, [*said, rests]))
 
-    def how_sure(self, wrong: str, such: str) -> str:
+    def short(self, it: str | None = None) -> str:
+        """The same in a line: that it has conditions is said, and which the answer lists.
+
+        Those that are about something which happened are named.
+
+        Examples
+        --------
+        >>> linear = Condition("if rewards are linear in the features", "if effects add up")
+        >>> print(Promise(0.05, Promised("the best"), conditions=(linear,)).short())
+        Of 100 studies like this one, at most 5 name a wrong option. This holds on conditions that \
+the answer lists.
+        """
+        return self.plain(it, self._briefly())
+
+    def how_sure(self, wrong: str, such: str = "studies like this one") -> str:
         """How sure what was decided is, and on what that rests, where a door says what it was.
 
         Examples
@@ -236,12 +252,26 @@ class Promise:
         """On what it rests, for programs: exactly, plainly, and by name where there is one."""
         listed = () if self.early and self.what is None else (*self.needs, *self.conditions)
         return [
-            {**one.stated, "exact": str(one), "plain": " ".join(filter(None, one.says))}
+            {
+                **one.stated,
+                "exact": str(one),
+                "plain": rests_on((one,)) if one.meaning else one.plain,
+            }
             for one in listed
         ]
 
     def _all_conditions(self) -> tuple[Condition, ...]:
         return (SMALLER, *self.conditions) if self.smaller and not self.early else self.conditions
+
+    def _briefly(self) -> str:
+        """That it rests on something, and on what of it that happened."""
+        rests = [*self.needs, *self.conditions]
+        others = [one for one in rests if one.stated.get("name") != "alone"]
+        holds = ["for one study alone"] if len(others) < len(rests) else []
+        about = list(dict.fromkeys(one.happened for one in others if one.happened))
+        also = f", also about {in_a_row(about)}" if about else ""
+        holds += [f"on conditions that the answer lists{also}"] if others else []
+        return f"This holds {', '.join(holds)}." if holds else ""
 
     def _sure(self) -> str:
         """How sure it is."""
@@ -272,7 +302,7 @@ class Promise:
 
     @property
     def ahead(self) -> str:
-        """What is promised before anything is found.
+        """What is promised before anything is found, in a line as :meth:`short` is.
 
         It is about studies, not about one answer: a small error probability is no probability that
         an option which was named is wrong.
@@ -282,7 +312,7 @@ class Promise:
         if self.what is None:
             return "Nothing is promised."
         wrong = replace(self.what, wrong=self.what.ahead or self.what.wrong)
-        return replace(self, what=wrong)._sure()
+        return " ".join(filter(None, [replace(self, what=wrong)._sure(), self._briefly()]))
 
     # -- what becomes of it ----------------------------------------------------------------
     def withdrawn(self, why: Reason) -> Promise:
@@ -314,16 +344,21 @@ def as_said(kind: str, sentence: str) -> Promised:
 
 def in_a_circle(beaten: str) -> Promised:
     """Of some options each beats the next one."""
-    return Promised(f"of which {beaten}", f"{beaten}.")
+    wrong = "are wrong about that circle (a risk of its own)"
+    return Promised(f"of which {beaten}", f"{beaten}.", wrong)
 
 
 def rests_on(conditions: tuple[Condition, ...]) -> str:
     """On what it rests, as a few sentences."""
-    holds = [one.plain for one in conditions if one.plain]
-    *first, last = holds or [""]
-    listed = f"{', '.join(first)}, and {last}" if first else last
+    listed = in_a_row([one.plain for one in conditions if one.plain])
     meant = [one.meaning for one in conditions]
     return " ".join(filter(None, [*meant, f"This holds {listed}." if listed else ""]))
+
+
+def in_a_row(parts: list[str]) -> str:
+    """All of these, with "and" before the last one."""
+    *first, last = parts or [""]
+    return f"{', '.join(first)}, and {last}" if first else last
 
 
 def confidence(delta: float) -> str:
@@ -379,9 +414,3 @@ def wrong_somewhere(delta: float) -> str:
 def written(many: int) -> str:
     """A large number, as people read it."""
     return f"{many:,}" if many <= 10**9 else f"{many:.3g}"
-
-
-def rules_out_the_best(delta: float) -> str:
-    """How many of many studies do, where some options were ruled out and others are left."""
-    said = of_many(delta, "rule the best out")
-    return f"{said[:1].lower()}{said[1:]}"

@@ -8,40 +8,34 @@ from hypothesis import strategies as st
 import surepick as sp
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.state import PooledState
-from surepick.run.order import SEEDS, FixedOrder, Order, order_of, piece, seed_of
+from surepick.run.order import SEEDS, Order, piece, seed_of
 from surepick.verifier.order import rows_in_order
 
-ORDERS = {"drawn": lambda batch, pulls: Order(batch, pulls, 3), "fixed": FixedOrder}
 
-
-@pytest.fixture(params=ORDERS.values(), ids=ORDERS)
-def make(request):
-    return lambda counts, batch=0: request.param(batch, Pulls.from_counts(np.array(counts)))
+def make(counts, batch=0):
+    return Order(batch, Pulls.from_counts(np.array(counts)), 3)
 
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=6).filter(any), st.integers(0, 5))
 def test_every_pull_is_handed_out_once(counts, batch):
-    for kind in ORDERS.values():
-        one = kind(batch, Pulls.from_counts(np.array(counts)))
-        arms = one.arms(0, one.size)
-        assert np.bincount(arms, minlength=len(counts)).tolist() == counts
-        assert sorted(one.whole().tolist()) == list(range(one.size))
-        assert one.arms_of(one.whole()).tolist() == arms.tolist()
+    one = make(counts, batch)
+    arms = one.arms(0, one.size)
+    assert np.bincount(arms, minlength=len(counts)).tolist() == counts
+    assert sorted(one.whole().tolist()) == list(range(one.size))
+    assert one.arms_of(one.whole()).tolist() == arms.tolist()
 
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(1, 2000), min_size=1, max_size=5), st.data())
 def test_the_order_does_not_depend_on_how_it_is_asked_for(counts, data):
-    pulls = Pulls.from_counts(np.array(counts))
-    for kind in ORDERS.values():
-        one, whole = kind(0, pulls), kind(0, pulls)
-        first = data.draw(st.integers(0, one.size))
-        last = data.draw(st.integers(first, one.size))
-        numbers = whole.whole()
-        assert one.numbers(first, last).tolist() == numbers[first:last].tolist()
-        assert one.arms(first, last).tolist() == whole.arms(0, one.size)[first:last].tolist()
-        assert one.arms(0, first).tolist() == whole.arms_of(numbers[:first]).tolist()
+    one, whole = make(counts), make(counts)
+    first = data.draw(st.integers(0, one.size))
+    last = data.draw(st.integers(first, one.size))
+    numbers = whole.whole()
+    assert one.numbers(first, last).tolist() == numbers[first:last].tolist()
+    assert one.arms(first, last).tolist() == whole.arms(0, one.size)[first:last].tolist()
+    assert one.arms(0, first).tolist() == whole.arms_of(numbers[:first]).tolist()
 
 
 @settings(max_examples=30)
@@ -59,18 +53,15 @@ def test_the_verifier_deals_alike(counts, batch, seed):
 def test_orders_are_the_same_on_every_machine():
     pulls = Pulls.from_counts(np.array([3, 2, 4]))
     assert Order(7, pulls, 5).whole().tolist() == [2, 7, 3, 6, 5, 1, 0, 4, 8]
-    assert FixedOrder(7, pulls).arms(0, 9).tolist() == [0, 2, 0, 0, 2, 2, 2, 1, 1]
-    assert FixedOrder(7, pulls).whole().tolist() == [0, 5, 1, 2, 6, 7, 8, 3, 4]
-    assert type(order_of(7, pulls, None)) is FixedOrder
 
 
-def test_batches_and_seeds_differ(make):
+def test_batches_and_seeds_differ():
     assert make([50, 50], 0).whole().tolist() != make([50, 50], 1).whole().tolist()
     pulls = Pulls.from_counts(np.array([50, 50]))
     assert Order(0, pulls, 1).whole().tolist() != Order(0, pulls, 2).whole().tolist()
 
 
-def test_arms_are_spread_over_the_batch(make):
+def test_arms_are_spread_over_the_batch():
     arms = make([100_000, 10_000, 100]).arms(0, 110_100)
     for part in np.array_split(arms, 20):
         share = np.bincount(part, minlength=3) / len(part)
@@ -78,7 +69,7 @@ def test_arms_are_spread_over_the_batch(make):
         assert share[2] == pytest.approx(100 / 110_100, rel=1.0)
 
 
-def test_huge_batches_cost_nothing_until_they_are_handed_out(make):
+def test_huge_batches_cost_nothing_until_they_are_handed_out():
     one = make([10**12, 3 * 10**12, 7])
     middle = one.arms(2 * 10**12, 2 * 10**12 + 4000)
     assert np.bincount(middle)[0] == pytest.approx(1000, rel=0.1)
@@ -160,14 +151,6 @@ def test_an_option_is_in_all_batches_of_a_block():
             run.tell(batch, np.zeros(6) + 0.1 * batch.arms)
         assert [block["batches"] for block in run.state.blocks] == [4]
     assert np.ptp(places / 60) < 1.2  # 1.5 is the middle; from 0 to 3 if filled up in their order
-
-
-def test_runs_of_older_versions_fill_batches_as_they_did():
-    run = sp.algorithms.PooledPeleg(0.1, max_batch=6).start(
-        sp.Problem.unstructured(12, noise="symmetric"), 3
-    )
-    run.order_seed = None
-    assert run.ask().arms.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_a_run_saved_between_two_pieces_goes_on():

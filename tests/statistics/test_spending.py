@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from surepick.statistics.spending import parts_of_all
+import surepick as sp
+from surepick.statistics.spending import Spent, parts_of_all, shares_of_leads
 
 
 @pytest.mark.parametrize("first", [1, 2, 5])
@@ -19,3 +20,38 @@ def test_however_many_come_all_parts_together_are_less_than_all(first, n):
 
 def test_some_of_the_first_may_need_none():
     assert parts_of_all(4, 4, among=3).tolist() == pytest.approx([4 / 15] * 3 + [4 / 15])
+
+
+def test_shares_that_add_up_to_more_are_refused():
+    assert Spent("both", 0.05, {"one": 0.02, "two": 0.03}).total <= 0.05
+    with pytest.raises(ArithmeticError, match="shares of 0"):
+        Spent("both", 0.05, {"one": 0.02, "two": 0.0301})
+    with pytest.raises(ArithmeticError):
+        Spent("both", 0.05, {"one": float("nan")})
+
+
+@pytest.mark.parametrize("first", [2, 3, 7])
+def test_leads_over_the_control_share_delta_without_end(first):
+    for n in (first, first + 1, first + 50):
+        shares = shares_of_leads(0.05, first, n, 0)
+        assert 0.0 < shares[1:].sum() < 0.05
+        assert (shares[:first] == shares_of_leads(0.05, first, first, 0)).all()
+
+
+@pytest.mark.parametrize(
+    ("noise", "asked"),
+    [
+        ((0, 1), {"keep": ["latency <= 0.5"]}),
+        ("any", {"quantile": 0.9}),
+        ((0, 1), {"complete": 20}),
+        ((0, 1), {}),
+    ],
+)
+def test_a_run_lists_what_it_says_beside_its_answer(noise, asked):
+    numbers = {"latency": (0, 1)} if "keep" in asked else {}
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise=noise, numbers=numbers)
+    answer, *beside = sp.algorithms.PooledPeleg(0.05, **asked).start(problem).risks()
+    assert (answer.said, answer.total) == ("the answer", 0.05)
+    assert len(beside) == (1 if asked else 0)
+    for one in beside:
+        assert 0.025 < one.total <= 0.05 * (1 + 1e-12)

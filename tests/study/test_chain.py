@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import create_engine, event, text
 from tests.breadth import each_value
-from tests.study.toy import check_whole
 
 import surepick as sp
 from surepick.cli import cli
@@ -174,11 +173,12 @@ def test_whoever_rewrites_the_chain_too_is_found_by_a_head_that_was_noted(databa
     noted = head(study)["head"]
     work(study)
     study.close()
+    forged = sp.load_study("s", url)
+    answer = forged.answer
     with sqlite3.connect(f"{database_folder}/studies.db") as database:
         sums.provide(database)
         database.execute("UPDATE surepick_tells SET value = value + 1 WHERE pull = 0")
         database.execute("DELETE FROM surepick_chain")
-    forged = sp.load_study("s", url)
     record, storage = forged._record, forged.storage
 
     def rewrite(tx):
@@ -189,7 +189,7 @@ def test_whoever_rewrites_the_chain_too_is_found_by_a_head_that_was_noted(databa
             batch = tx.batch(record.id, number)
             chain.propose(tx, record.id, batch, run, at.now)
             chain.tell(tx, record, batch, at.now)
-        chain.answer(tx, record.id, forged.current_run.answer, tx.snapshot(record.id)[1], at.now)
+        chain.answer(tx, record.id, answer, tx.snapshot(record.id)[1], at.now)
 
     storage.write(rewrite)
     check(forged)  # by itself it is whole
@@ -199,23 +199,40 @@ def test_whoever_rewrites_the_chain_too_is_found_by_a_head_that_was_noted(databa
     forged.close()
 
 
-def test_a_study_of_version_0_1_0_has_a_chain_from_when_it_goes_on(storage_url):
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("which", ["", " WHERE number = 0"])
+def test_a_study_whose_chain_is_gone_is_refused(storage_url, finish, which):
+    """A chain that began again with whatever is there would vouch for what was changed."""
     study = make(storage_url)
-    work(study, 2)
+    work(study, None if finish else 2)
     if not storage_url.startswith("memory"):
         engine = create_engine(storage_url)
         with engine.begin() as tx:
-            tx.execute(text("DELETE FROM surepick_chain"))
+            tx.execute(text(f"DELETE FROM surepick_chain{which}"))
         engine.dispose()
+    elif which:
+        del study.storage._studies[study._record.id].chain[0]
     else:
         study.storage._studies[study._record.id].chain.clear()
-    assert head(study) is None
-    assert check(study) is None
-    work(study)
-    kinds = [link.kind for link in study.storage.read(lambda tx: tx.links(study._record.id))]
-    assert kinds[:2] == ["taken over", "told"]
-    assert kinds[-1] == "answered"
-    check_whole(study)
+    refused = pytest.raises(StudyDamagedError, match=r"'s' was changed: .*chain")
+    with refused:
+        check(study)
+    again = sp.load_study("s", study.storage)
+    with refused:  # whoever opens it, and looks how it stands
+        _ = again.answer if finish else again.current_run
+    if not which:
+        with refused:
+            head(study)
+        with pytest.raises(StudyDamagedError, match="chain is gone"):  # who had opened it before
+            study.correct(0, 2.0, reason="read again")
+
+
+def test_a_study_whose_chain_goes_under_way_goes_no_further():
+    study = make("memory://under way")
+    work(study, 1)
+    study.storage._studies[study._record.id].chain.clear()
+    with pytest.raises(StudyDamagedError, match="chain is gone"):
+        work(study)
 
 
 def test_a_study_that_the_past_decides_is_created_and_answered():

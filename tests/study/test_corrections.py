@@ -273,16 +273,6 @@ def test_the_command_corrects_and_withdraws(database_folder):
     assert call("verify", "lab").exit_code == 4  # in order, and no answer yet
 
 
-def test_a_0_1_0_study_can_be_corrected(url):
-    lab = Lab(url, 1.0)
-    study = lab.work()
-    study.storage._studies[study._record.id].chain.clear()
-    study.correct(0, 2.0, reason="read again")
-    kinds = [link.kind for link in study.storage.read(lambda tx: tx.links(study._record.id))]
-    assert kinds[:2] == ["taken over", "corrected"]
-    check_whole(lab.work())
-
-
 def test_who_goes_on_meanwhile_starts_again(storage_url):
     """A reward is corrected between reading a complete batch and writing what follows."""
     toy.register()

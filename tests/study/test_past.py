@@ -1,7 +1,5 @@
 """Studies that begin with measurements made before them."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ import surepick as sp
 from surepick import errors
 from surepick.problem.tables import past_measurements
 from surepick.storage.memory import MemoryStorage
-from surepick.study.past import tell_stored
 
 ARMS = np.column_stack([np.ones(8), np.linspace(-1, 1, 8)])
 MEANS = 0.8 * ARMS[:, 1]
@@ -69,27 +66,6 @@ def test_the_past_may_be_all_it_takes():
     assert study.answer.label == "o7"
     assert study.answer.samples == 0
     assert sp.verify(study.answer.certificate()).guarantee == "pac"
-
-
-def test_studies_of_version_0_1_0_are_dealt_as_they_were():
-    """Their tables say nothing about dealing; rebuilt from the log, they come out the same."""
-    storage = MemoryStorage()
-    study = sp.create_study("s", PROBLEM, storage=storage, past=table(), past_chosen="in advance")
-    text = storage.read(lambda tx: tx.past(1))
-    old = json.dumps({k: v for k, v in json.loads(text).items() if k != "dealing"})
-    run = study.algorithm.start(PROBLEM)
-    tell_stored(run, old)
-    fixed = study.algorithm.start(PROBLEM)
-    rows = measurements_of(table())
-    fixed.tell_past(*rows, chosen_in_advance=True, dealing="fixed")
-    assert run.past.batches[0]["sums"].tolist() == fixed.past.batches[0]["sums"].tolist()
-    assert (
-        run.past.batches[0]["sums"].tolist() != study.current_run.past.batches[0]["sums"].tolist()
-    )
-
-
-def measurements_of(rows):
-    return [int(label[1:]) for label in rows["label"]], rows["reward"].to_numpy()
 
 
 @pytest.mark.parametrize("together", [True, False])

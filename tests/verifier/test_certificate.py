@@ -526,26 +526,6 @@ def test_the_same_candidate_cannot_be_dropped_twice_nor_by_one_that_is_gone():
     assert refused(forged(ragged))
 
 
-@pytest.mark.parametrize("name", CERTIFICATES)
-def test_certificates_of_version_0_1_0_hold(name):
-    """They have a dict for each drop, and say who is active."""
-    old = copy.deepcopy(CERTIFICATES[name])
-    active = sorted(range(len(old["problem"]["candidates"] or old["problem"]["arms"])))
-    if name == "duplicates":
-        active = [0, 1, 2, 3, 6]
-    for phase in old["evidence"]["phases"]:
-        columns = phase["dropped"]
-        rows = zip(*columns.values(), strict=True)
-        phase["dropped"] = [dict(zip(columns, row, strict=True)) for row in rows]
-        phase["active"] = active
-        active = [i for i in active if i not in columns["candidate"]]
-    assert verify(forged(old)) == verify(CERTIFICATES[name])
-    if old["evidence"]["phases"]:
-        old["evidence"]["phases"][0]["active"] = [0]
-        with pytest.raises(CertificateError, match="phase 1 starts from other candidates"):
-            verify(forged(old))
-
-
 # -- rounding ------------------------------------------------------------------------------
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e9, 1e12, -1e12])
 def test_large_means_are_no_reason_to_refuse(offset):

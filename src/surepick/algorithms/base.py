@@ -29,6 +29,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.promise import Condition, Promise, Reason
+from surepick.statistics.spending import Spent
 
 #: what a state either keeps as an attribute or works out in a property: no type fits both
 Kept = Any
@@ -106,8 +107,7 @@ class State(Remembered, ABC):
     minds_costs: bool = False
 
     #: where a block of pulls needs several batches: those of block ``number`` from one place to
-    #: another, set before it is asked; None: in a run of version 0.2 or before, which filled them
-    #: up arm by arm
+    #: another, set before it is asked; None: of visitors, who come as they are
     piece: Callable[[int, Pulls, int, int], Pulls] | None = None
 
     #: random numbers of the next batch, set before it is asked; None: nothing can be drawn
@@ -266,6 +266,10 @@ class State(Remembered, ABC):
     def promise(self) -> Promise | None:
         """What an answer promises, where that depends on what was shown; None: as always."""
         return None
+
+    def risks(self) -> list[Spent]:
+        """Beside the answer: what is said together at one risk, and the shares of its parts."""
+        return []
 
     def claims(self) -> Claims | None:
         """What is claimed now, where candidates are compared with a baseline; else None."""

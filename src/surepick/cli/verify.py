@@ -220,10 +220,7 @@ def _check_study(
     with open_study(name, storage) as study:
         found = check_chain(study.storage, study.desk.record, head)
         text = (
-            "This study is older than chains and has not continued since, so it has no chain to "
-            "check."
-            if found is None
-            else f"The database is unchanged: all {plural(found['links'], 'link')} of its chain "
+            f"The database is unchanged: all {plural(found['links'], 'link')} of its chain "
             "fit. Write down the head of the chain, to check against it later: "
             f"{found['head']}."
         )

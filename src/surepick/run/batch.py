@@ -37,7 +37,7 @@ class Batch:
     row_items: IntArray | None = None
     #: how many batches had been told when it was asked for, if the one before it had not been
     after: int | None = None
-    #: seed of the order of its pulls; None: of a run saved by version 0.2 or before, arm by arm
+    #: seed of the order of its pulls; None: of visitors, who are told arm by arm
     seed: int | None = None
 
     @property

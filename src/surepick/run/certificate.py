@@ -14,7 +14,6 @@ from surepick.run.made import made_here
 from surepick.run.order import RULE
 
 FORMAT, VERSION = "surepick-certificate", 1
-_BY_REFERENCE = 2  # version of certificates that do not contain their arms
 
 
 def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +30,7 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
     problem = record["problem"]
     body = {
         "format": FORMAT,
-        "version": _BY_REFERENCE if problem.by_reference else VERSION,
+        "version": VERSION,
         "made": made_here(),
         "algorithm": {
             "name": answer["algorithm"],

@@ -13,6 +13,7 @@ from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.conditions import CONDITIONS
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
 from surepick.promise import FOR_CERTAIN, Condition, Promise, Reason, Stopped, Words
 from surepick.run.assumed import ASSUMED
 from surepick.run.limits import stopped_by
@@ -79,24 +80,9 @@ def promise_of(
         What else it rests on, as those know who measured.
     """
     left, claims, kind = len(state.active), state.claims(), problem.noise_kind
+    model, rests = rests_of(algorithm, problem, batches, past, changed, turned, stated)
     how = stopped_by("by hand") if by_hand or limit is None else limit
     clicks = ASSUMED.of(kind).symmetric and _yes_and_no(batches)
-    on_items = algorithm.measured_on() is not None
-    noise = algorithm.asked.meaning or (kind.provided_on_items if on_items else kind.provided)
-    model = [one for one in (None if on_items else stands_on(problem), noise) if one is not None]
-    model += algorithm.asked.rests_on(problem)
-    model += [] if algorithm.each_once else [CONDITIONS["afresh"].of()]
-    # A cell of a table is the same whenever it is measured, as its own condition says.
-    ahead = not algorithm.each_once and any("after" in batch for batch in batches)
-    happened = (
-        (past, CONDITIONS["past"].of()),
-        (on_items, algorithm.about_items()),
-        (any("stratum" in batch for batch in batches), CONDITIONS["strata"].of()),
-        (ahead, CONDITIONS["overlap"].of()),
-        (changed, CONDITIONS["changed"].of()),
-        (turned, CONDITIONS["came-and-went"].of()),
-    )
-    rests = [*(condition for so, condition in happened if so), *stated]
     if claims is not None:
         promise = replace(algorithm.promise_of_claims(claims.baseline), smaller=problem.minimise)
         if not state.finished:
@@ -126,6 +112,54 @@ def promise_of(
     if promise.kind == "fdr" and by_hand and not state.finished:
         return promise.withdrawn(LOOKED)
     return promise.withdrawn(NOT_SYMMETRIC) if promise.proven and clicks else promise
+
+
+def rests_of(
+    algorithm: Algorithm,
+    problem: Problem,
+    batches: list[dict[str, Any]],
+    past: bool,
+    changed: bool,
+    turned: bool,
+    stated: Iterable[Condition],
+) -> tuple[list[Condition], list[Condition]]:
+    """What a promise rests on: its model, and what happened; as for :func:`promise_of`."""
+    kind = problem.noise_kind
+    on_items = algorithm.measured_on() is not None
+    noise = algorithm.asked.meaning or (kind.provided_on_items if on_items else kind.provided)
+    model = [one for one in (None if on_items else stands_on(problem), noise) if one is not None]
+    model += algorithm.asked.rests_on(problem)
+    model += [] if algorithm.each_once else [CONDITIONS["afresh"].of()]
+    # A cell of a table is the same whenever it is measured, as its own condition says.
+    ahead = not algorithm.each_once and any("after" in batch for batch in batches)
+    happened = (
+        (past, CONDITIONS["past"].of()),
+        (on_items, algorithm.about_items()),
+        (any("stratum" in batch for batch in batches), CONDITIONS["strata"].of()),
+        (ahead, CONDITIONS["overlap"].of()),
+        (changed, CONDITIONS["changed"].of()),
+        (turned, CONDITIONS["came-and-went"].of()),
+    )
+    return model, [*(condition for so, condition in happened if so), *stated]
+
+
+def promise_ahead(
+    algorithm: Algorithm,
+    state: State,
+    rests: tuple[list[Condition], list[Condition]],
+    kind: NoiseKind,
+) -> Promise:
+    """The promise of a run that goes on, by what happened so far."""
+    claims = state.claims()
+    promise = (
+        algorithm.promise(kind, epsilon_used=algorithm.epsilon > 0)
+        if claims is None
+        else algorithm.promise_of_claims(claims.baseline)
+    )
+    if not promise.shown:
+        return promise
+    model, happened = rests
+    return replace(promise, conditions=(ALONE, *model, *happened))
 
 
 def stands_on(problem: Problem) -> Condition | None:

@@ -78,7 +78,7 @@ def seed_for(algorithm: Algorithm, problem: Problem, given: Any) -> int:
 
 
 def as_seed(saved: Any) -> int | None:
-    """The seed of an order as files have it; None in those that are older."""
+    """The seed of an order as files have it; None: of visitors, who come in no order."""
     if saved is None or (type(saved) is int and 0 <= saved < SEEDS):
         return saved
     raise FormatError(f"the seed of an order must be a whole number below 2**53; got {saved!r:.80}")
@@ -108,17 +108,14 @@ class Order:
     def __init__(self, batch: int, pulls: Pulls, seed: int) -> None:
         streams = _streams(seed, batch)[self._first :]
         self._keys, self._offsets, self._again = streams[:3]
-        self._start(pulls)
-        # Staggered, so that rows with few pulls do not all wait for the same block.
-        rows = np.arange(len(pulls.arms))
-        self._offset = _below(self._blocks, scrambled(self._offsets + rows.astype(np.uint64)))
-
-    def _start(self, pulls: Pulls) -> None:
         self._pulls = pulls
         self.size = pulls.total
         self._blocks = max(1, self.size // _BLOCK)
         self._firsts = np.cumsum(pulls.counts) - pulls.counts  # number of each row's first pull
         self._known = (0, 0, np.empty(0, dtype=np.int64))  # first and last place, numbers
+        # Staggered, so that rows with few pulls do not all wait for the same block.
+        rows = np.arange(len(pulls.arms))
+        self._offset = _below(self._blocks, scrambled(self._offsets + rows.astype(np.uint64)))
 
     def arms(self, first: int, last: int) -> IntArray:
         """The arms of the pulls from place ``first`` up to but not including ``last``."""
@@ -172,13 +169,9 @@ class Order:
             counts = after - before
             numbers = np.repeat(self._firsts + before - (np.cumsum(counts) - counts), counts)
             numbers += np.arange(len(numbers))
-            keys = self._keys_in(low, numbers)
-            numbers = numbers[np.argsort(keys, kind="stable")]
+            numbers = numbers[np.argsort(self._keys_of(numbers), kind="stable")]
             self._known = (int(before.sum()), int(after.sum()), numbers)
         return self._known
-
-    def _keys_in(self, block: int, numbers: IntArray) -> NDArray[np.uint64]:
-        return self._keys_of(numbers)
 
     def _keys_of(self, numbers: IntArray) -> NDArray[np.uint64]:
         return scrambled(self._keys + numbers.astype(np.uint64))
@@ -224,38 +217,6 @@ def piece(number: int, pulls: Pulls, first: int, last: int, *, seed: int) -> Pul
     here = counts > 0
     parts = None if pulls.parts is None else pulls.parts[here]
     return Pulls(pulls.arms[here], counts[here], parts)
-
-
-class FixedOrder(Order):
-    """The order in studies of version 0.2 and before: the same for the same batch, in every study.
-
-    An arm's pulls have their numbers in the order of time.
-    """
-
-    def __init__(self, batch: int, pulls: Pulls) -> None:
-        self._start(pulls)
-        self._batch = batch
-        self._offset = _below(self._blocks, scrambled(pulls.arms))
-
-    def numbers(self, first: int, last: int) -> IntArray:
-        return self.whole()[first:last]
-
-    def whole(self) -> IntArray:
-        place = np.empty(self.size, dtype=np.int64)
-        place[np.argsort(self.arms(0, self.size), kind="stable")] = np.arange(self.size)
-        return place
-
-    def _keys_in(self, block: int, numbers: IntArray) -> NDArray[np.uint64]:
-        start = _SPREAD * (block + 1 + _SPREAD * self._batch)
-        return scrambled(np.arange(len(numbers)) + start)
-
-
-_SPREAD = 1_000_003  # far above the size of a block, so that blocks do not share sort keys
-
-
-def order_of(batch: int, pulls: Pulls, seed: int | None) -> Order:
-    """The order of a batch of a study; None: of one that has no seed, as it is older."""
-    return FixedOrder(batch, pulls) if seed is None else Order(batch, pulls, seed)
 
 
 @dataclass(frozen=True)

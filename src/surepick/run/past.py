@@ -64,7 +64,6 @@ def split_past(
     arms: Any,
     rewards: Any,
     chosen_in_advance: bool,
-    dealing: str,
     numbers: Any = None,
 ) -> tuple[list[ToldPulls], int]:
     """Past measurements as the algorithm takes them in, and how many they are."""
@@ -73,7 +72,7 @@ def split_past(
     told = check_numbers(problem, state, len(places), places, numbers)
     # Numbers that nothing is bet on are let be.
     more = [one.read(told[one.number]) for one in state.further]
-    order = in_order(problem, places, values, bool(chosen_in_advance), dealing, more)
+    order = in_order(problem, places, values, more)
     places, values, more = places[order], values[order] + 0.0, [own[order] for own in more]
     split = state.split_past(places, values, chosen_in_advance)
     if not state.needs_spread:

@@ -17,32 +17,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-
-#: how rows can be dealt; "fixed" is what version 0.1.0 did, for studies that it created
-DEALINGS = ("hashed", "fixed")
-_FIXED_SEED = 2_110_231
 
 
 def in_order(
     problem: Problem,
     arms: IntArray,
     rewards: FloatArray,
-    evidence: bool,
-    dealing: str,
     more: Sequence[FloatArray] = (),
 ) -> IntArray:
     """The order in which past measurements are dealt into blocks: the places of the rows.
 
     ``more`` are further numbers of each measurement.
     """
-    if dealing not in DEALINGS:
-        raise InvalidInputError(f"dealing must be one of {', '.join(DEALINGS)}; got {dealing!r}")
-    if dealing == "fixed":
-        if not (evidence and problem.spanned_by(arms)):
-            return np.arange(len(arms))
-        return np.random.Generator(np.random.PCG64(_FIXED_SEED)).permutation(len(arms))
     # The same order, whichever way is better; -0.0 is no other reward than 0.0.
     seen = [problem.sign * rewards + 0.0, *(column + 0.0 for column in more)]
     order = np.lexsort((*reversed(seen), arms))

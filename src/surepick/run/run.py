@@ -15,13 +15,14 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.conditions import joined, read_stated, stated, written
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
-from surepick.promise import Condition
+from surepick.promise import Condition, Promise
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
+from surepick.run.guarantee import promise_ahead, rests_of
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
 from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
 from surepick.run.option_changes import (
@@ -51,6 +52,7 @@ from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import TextArray, check_strata, split_strata
 from surepick.run.unmeasured import Unmeasured, counted
 from surepick.run.waiting import NOT_AGAIN, Waiting
+from surepick.statistics.spending import Spent
 from surepick.text import plural
 
 
@@ -73,7 +75,7 @@ class Run:
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
         check_budget(problem, algorithm.budget)
-        #: of the order in which pulls are handed out; None: arm by arm, as versions up to 0.2 did
+        #: of the order in which pulls are handed out; None: of visitors, who come in no order
         self.order_seed: int | None = seed_for(algorithm, problem, seed)
         if algorithm.measured_on() is not None:
             seed = self.order_seed
@@ -353,7 +355,6 @@ class Run:
         rewards: Any,
         *,
         chosen_in_advance: bool,
-        dealing: str = "hashed",
         numbers: Any = None,
     ) -> None:
         """Hand in measurements that were made before the run; only before the first :meth:`ask`.
@@ -368,16 +369,13 @@ class Run:
             Whether what was measured, and how often, was decided without looking at rewards. Then
             they count as evidence, and the guarantee rests on this. Otherwise their averages
             are biased: they only guide what is measured first.
-        dealing
-            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
-            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
         numbers
             Further numbers, by their names, where options have to keep limits on them: a list for
             each, with an entry for every measurement.
         """
         if self._past is not None or self.asked:
             raise RunStateError("past measurements can be told once, before the first ask")
-        own = (arms, rewards, chosen_in_advance, dealing, numbers)
+        own = (arms, rewards, chosen_in_advance, numbers)
         split, measurements = split_past(self.problem, self.state, *own)
         self.take_past(split, bool(chosen_in_advance), measurements)
 
@@ -641,6 +639,24 @@ class Run:
         """The answer, once stopped."""
         return self.conclude()
 
+    def promised(
+        self, changes: Sequence[dict[str, Any]] = (), conditions: Iterable[Condition] = ()
+    ) -> Promise:
+        """What is promised ahead of an answer, as things stand; as for :meth:`conclude`."""
+        past = self._past or {"batches": [], "evidence": False}
+        rests = rests_of(
+            *(self.algorithm, self.problem, past["batches"] + self._record.log),
+            *(past["evidence"], bool(changes), bool(self._options.made)),
+            joined(self.conditions, conditions),
+        )
+        return promise_ahead(self.algorithm, self.state, rests, self.problem.noise_kind)
+
+    def risks(self) -> list[Spent]:
+        """What is said together at one risk, and the shares of it that its parts have."""
+        promise = self.promised()
+        answer = Spent("the answer", promise.delta, {promise.kind: promise.delta})
+        return [answer, *self.state.risks()]
+
     def conclude(
         self,
         changes: Sequence[dict[str, Any]] = (),
@@ -729,7 +745,7 @@ class Run:
     @classmethod
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
-        run.order_seed = as_seed(saved.get("order"))
+        run.order_seed = as_seed(saved["order"])
         run.doubts.load(saved)
         run.id, run.batches = str(saved["id"]), int(saved["batches"])
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))

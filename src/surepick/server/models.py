@@ -447,7 +447,7 @@ class Definition(Answered):
     problem: dict[str, Any]
     meta: dict[str, Any]
     seed: int
-    order_seed: int | None  #: of the order in which pulls are handed out; null: of an older study
+    order_seed: int | None  #: of the order of pulls; null: visitors come in none
     created: float
 
 

@@ -7,16 +7,16 @@ the link before. Whoever changes something that happened would have to change al
 and with them the last digest, the head of the chain; whoever noted a head once can tell.
 
 Links are written in the transaction that does what they are about, with the study locked: there is
-one for each step, or neither. Studies of version 0.1.0 have none; their chain begins with what was
-there when they first went on. Rewards of a batch that is open come into it with the batch. What is
-corrected or withdrawn adds a link that says what was there before.
+one for each step, or neither. So every study has a chain that begins with its creation; one whose
+chain is gone was changed, and nothing goes on from it. Rewards of a batch that is open come into it
+with the batch. What is corrected or withdrawn adds a link that says what was there before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -30,17 +30,20 @@ from surepick.study.digests import digest_of, sha
 from surepick.study.traffic.rules import sends_traffic
 
 _FIRST = "0" * 64  # stands for the digest before the first link
-_CREATED, _TAKEN_OVER = "created", "taken over"
+_GONE = "its chain is gone, from its creation on; go on from a backup"
+_CREATED = "created"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
 _SPLIT, REPORTED = "split", "reported"  # of traffic: shares were stored, a period was reported
 #: what a study does by itself; all other links are about what people do to it
-STEPS = frozenset({_CREATED, _TAKEN_OVER, _PROPOSED, _TOLD, _ANSWERED, _SPLIT})
+STEPS = frozenset({_CREATED, _PROPOSED, _TOLD, _ANSWERED, _SPLIT})
 
 
 # -- adding links --------------------------------------------------------------------------
 def append(tx: Transaction, study: int, kind: str, content: dict[str, Any], now: float) -> Link:
     """Add a link to the chain of a study that is locked."""
     last = tx.last_link(study)
+    if last is None and kind != _CREATED:
+        raise StudyDamagedError(f"study number {study} was changed: {_GONE}")
     number, before = (0, _FIRST) if last is None else (last.number + 1, last.digest)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     link = Link(number, kind, text, now, _digest(before, number, kind, text, now))
@@ -53,13 +56,6 @@ def begin(tx: Transaction, study: StudyRecord, past: str | None, now: float) -> 
     append(tx, study.id, _CREATED, _creation(study, past), now)
 
 
-def take_over(tx: Transaction, study: StudyRecord, now: float) -> None:
-    """Begin the chain of a study that has none, as version 0.1.0 created it."""
-    if tx.last_link(study.id) is None:
-        at = tx.progress(study.id)
-        append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, at.batch, at.finished), now)
-
-
 def propose(tx: Transaction, study: int, batch: BatchRecord, run: str, now: float) -> None:
     """A batch was proposed, and the run kept as it then stood."""
     content = {"batch": batch.number, "pulls": digest_of(_asked(batch)), "run": sha(run)}
@@ -70,7 +66,6 @@ def tell(
     tx: Transaction, study: StudyRecord, batch: BatchRecord, now: float, run: str | None = None
 ) -> None:
     """All of a batch was told; ``run`` is kept, where the next batch had been proposed before."""
-    take_over(tx, study, now)
     content = {"batch": batch.number, "rewards": _rewards(tx, study.id, batch)}
     append(tx, study.id, _TOLD, content | ({} if run is None else {"run": sha(run)}), now)
 
@@ -79,7 +74,6 @@ def act(
     tx: Transaction, study: StudyRecord, kind: str, content: dict[str, Any], now: float
 ) -> Link:
     """Somebody did something to the study; before anything is changed in the log."""
-    take_over(tx, study, now)
     return append(tx, study.id, kind, content, now)
 
 
@@ -99,22 +93,20 @@ def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> 
 
 
 # -- looking -------------------------------------------------------------------------------
-def head(tx: Transaction, study: StudyRecord) -> dict[str, Any] | None:
-    """The head of the chain, for whoever wants to note it; None where it has no links yet."""
+def head(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
+    """The head of the chain, for whoever wants to note it."""
     last = tx.last_link(study.id)
     if last is None:
-        return None
+        _damaged(study, _GONE)
     return {"study": study.name, "links": last.number + 1, "head": last.digest, "at": last.at}
 
 
-def head_of(storage: Storage, study: StudyRecord) -> dict[str, Any] | None:
+def head_of(storage: Storage, study: StudyRecord) -> dict[str, Any]:
     """The head of a study's chain, read in a transaction of its own."""
     return storage.read(lambda tx: head(tx, study))
 
 
-def check_chain(
-    storage: Storage, study: StudyRecord, noted: str | None = None
-) -> dict[str, Any] | None:
+def check_chain(storage: Storage, study: StudyRecord, noted: str | None = None) -> dict[str, Any]:
     """Whether the chain is whole, and the database still is what its links say.
 
     Parameters
@@ -153,15 +145,18 @@ def check_log(tx: Transaction, study: StudyRecord) -> None:
 def _linked(tx: Transaction, study: StudyRecord) -> list[Link]:
     """The links, each of which has the digest of all before it."""
     links, before = tx.links(study.id), _FIRST
+    if not links:
+        _damaged(study, _GONE)
     for place, link in enumerate(links):
         due = _digest(before, place, link.kind, link.content, link.at)
-        if link.number != place or link.digest != due:
+        begins = link.kind == _CREATED
+        if link.number != place or link.digest != due or begins != (place == 0):
             _damaged(study, f"link {place} of its chain was changed")
         before = link.digest
     return links
 
 
-def _check(tx: Transaction, study: StudyRecord, noted: str | None) -> dict[str, Any] | None:
+def _check(tx: Transaction, study: StudyRecord, noted: str | None) -> dict[str, Any]:
     links = _linked(tx, study)
     if noted is not None and noted not in [link.digest for link in links]:
         _damaged(study, f"its chain does not contain {noted}: what happened before was changed")
@@ -177,16 +172,15 @@ def _check_contents(
         what = walk.wrong(link)
         if what:
             _damaged(study, f"{what} is no longer what link {link.number} of its chain says")
-    if links:
-        at = tx.progress(study.id)
-        if (at.batch, at.finished) != (walk.told, walk.ended):
-            _damaged(study, "it does not stand where its chain ends")
-        if run_too:
-            _check_run(tx, study, walk.run)
-        if not sends_traffic(study):
-            _check_present(tx, study, walk)
-        elif len(tx.periods(study.id)) != walk.split or len(tx.reports(study.id)) != walk.told:
-            _damaged(study, "it has periods or reports beyond its chain")
+    at = tx.progress(study.id)
+    if (at.batch, at.finished) != (walk.told, walk.ended):
+        _damaged(study, "it does not stand where its chain ends")
+    if run_too:
+        _check_run(tx, study, walk.run)
+    if not sends_traffic(study):
+        _check_present(tx, study, walk)
+    elif len(tx.periods(study.id)) != walk.split or len(tx.reports(study.id)) != walk.told:
+        _damaged(study, "it has periods or reports beyond its chain")
 
 
 class _Walk:
@@ -205,16 +199,10 @@ class _Walk:
         """What the database has that is not as a link says; empty: nothing."""
         tx, study = self._tx, self._study
         kind, content = link.kind, json.loads(link.content)
-        rewards = self._rewards_before(link.number)
         self.run = content.get("run", self.run)
         if kind == _CREATED:
             fine = content == _creation(study, tx.past(study.id))
             return "" if fine else "what it was created with"
-        if kind == _TAKEN_OVER:
-            ended = content.get("finished", False)
-            self.told, self.proposed = content["batch"], content["batch"] + (not ended)
-            there = _taken_over(tx, study, self.told, ended, rewards)
-            return "" if content == there else "what was there at first"
         if kind == _PROPOSED:
             batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
             fine = batch is not None and content["pulls"] == digest_of(_asked(batch))
@@ -222,7 +210,8 @@ class _Walk:
             return "" if fine and after == self.told else f"batch {self.proposed - 1}"
         if kind == _TOLD:
             batch, self.told = self._batch(content, self.told), self.told + 1
-            fine = batch is not None and content["rewards"] == rewards(batch)
+            due = batch and self._rewards_before(link.number, batch)
+            fine = due is not None and content["rewards"] == due
             return "" if fine and self.told <= self.proposed else f"batch {self.told - 1}, as told,"
         if kind in (_SPLIT, REPORTED):
             return "" if self._period_fine(link, content) else f"period {content['period']}"
@@ -234,17 +223,13 @@ class _Walk:
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at
 
-    def _rewards_before(self, number: int) -> Callable[[BatchRecord], str | None]:
+    def _rewards_before(self, number: int, batch: BatchRecord) -> str | None:
         """The digest of the rewards of a batch, as they were before the acts that came later."""
         later = [one for content in self._later(number) for one in _changes(content)]
-
-        def digest(batch: BatchRecord) -> str | None:
-            pulls = range(batch.first, batch.first + batch.size)
-            own = [one for one in later if one["pull"] in pulls]
-            found = _undone(self._tx.tells(self._study.id, pulls), own)
-            return None if found is None else _of_rewards(found)
-
-        return digest
+        pulls = range(batch.first, batch.first + batch.size)
+        own = [one for one in later if one["pull"] in pulls]
+        found = _undone(self._tx.tells(self._study.id, pulls), own)
+        return None if found is None else _of_rewards(found)
 
     def _later(self, number: int) -> list[dict[str, Any]]:
         """What acts after this link say that changed rewards or reports, newest first."""
@@ -337,26 +322,6 @@ def _digest(before: str, number: int, kind: str, content: str, at: float) -> str
 def _creation(study: StudyRecord, past: str | None) -> dict[str, Any]:
     kept = {name: value for name, value in asdict(study).items() if name != "id"}
     return {"study": digest_of(kept), "past": None if past is None else sha(past)}
-
-
-def _taken_over(
-    tx: Transaction,
-    study: StudyRecord,
-    batch: int,
-    finished: bool = False,
-    rewards: Callable[[BatchRecord], str | None] | None = None,
-) -> dict[str, Any]:
-    """What was there before there were chains: everything before this batch, and its pulls."""
-    rewards = rewards or (lambda one: _rewards(tx, study.id, one))
-    earlier = [tx.batch(study.id, number) for number in range(batch + (not finished))]
-    known = [one for one in earlier if one is not None]
-    return {
-        "batch": batch,
-        **({"finished": True} if finished else {}),
-        **_creation(study, tx.past(study.id)),
-        "batches": digest_of([_asked(one) for one in known]),
-        "rewards": [rewards(one) for one in known[:batch]],
-    }
 
 
 def _shares(period: Period) -> str:

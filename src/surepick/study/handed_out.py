@@ -9,7 +9,7 @@ from surepick.study.desk.rebuild import order_seed, pulls_of
 
 
 def check_handed_out(storage: Storage, study: StudyRecord) -> bool:
-    """Whether there is an order to check: studies of version 0.2 and before have no seed.
+    """Whether there is an order to check: visitors come in none.
 
     Raises
     ------

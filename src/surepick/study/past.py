@@ -122,7 +122,7 @@ def stored(past: PastTable) -> str:
     """Past measurements as text."""
     kept = {"arms": past.arms, "rewards": past.rewards, "evidence": past.evidence}
     further = {} if past.numbers is None else {"numbers": past.numbers}
-    return dumps(kept | {"dealing": "hashed"} | further)
+    return dumps(kept | further)
 
 
 def tell_stored(run: Run, text: str | None) -> None:
@@ -133,6 +133,5 @@ def tell_stored(run: Run, text: str | None) -> None:
             past["arms"],
             past["rewards"],
             chosen_in_advance=past["evidence"],
-            dealing=past.get("dealing", "fixed"),  # version 0.1.0 did not say
             numbers=past.get("numbers"),
         )

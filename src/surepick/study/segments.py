@@ -146,7 +146,10 @@ def promise_of_all(count: int, delta: float) -> str:
     """What holds of the answers of so many segments together."""
     sure = wrong_somewhere(delta)
     level = f"{delta / count:.6g}"
-    return f"Each of {count} segments has an answer of its own, with delta {level}. {sure}."
+    rests = "on conditions that each answer lists"
+    return (
+        f"Each of {count} segments has an answer of its own, with delta {level}. {sure}, {rests}."
+    )
 
 
 def _part(segment: Segment, made: Prepared) -> Prepared:

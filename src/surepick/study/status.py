@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from surepick.errors import StudyDamagedError
 from surepick.problem import Problem
-from surepick.promise import Reason
+from surepick.promise import Promise
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.means import means_of
@@ -153,32 +153,22 @@ def _limits(run: Run, samples: int, cost: float) -> dict[str, Any]:
     }
 
 
-def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
-    """What a study promises now: a kind of guarantee, and a sentence without its conditions.
+def promise_of(run: Run, promise: Promise, answer: Answer | None) -> dict[str, str]:
+    """What a study promises now: a kind of guarantee, and a line that says it.
 
     And what epsilon accepts, in a few words, where it is about the best.
 
     Parameters
     ----------
-    against
-        What speaks against what the promise rests on; empty: nothing.
+    promise
+        That of the answer; without one, what is promised ahead of it.
     answer
         That of a finished study.
     """
-    algorithm = run.algorithm
+    text = promise.ahead
     if answer is not None:
-        promise = answer.guarantee.promise
-        one = answer.label if len(answer.labels) == 1 else None
-        text = promise.plain(conditions=False, it=one)
-        return {"kind": promise.kind, "text": text, **_close(run)}
-    claims = run.state.claims()
-    promise = (
-        algorithm.promise(run.problem.noise_kind, epsilon_used=algorithm.epsilon > 0)
-        if claims is None
-        else algorithm.promise_of_claims(claims.baseline)
-    )
-    promise = promise.withdrawn(Reason(against)) if against else promise
-    return {"kind": promise.kind, "text": promise.ahead, **_close(run)}
+        text = promise.short(answer.label if len(answer.labels) == 1 else None)
+    return {"kind": promise.kind, "text": text, **_close(run)}
 
 
 def wins_of(run: Run, answer: Answer | None) -> list[float | None] | None:

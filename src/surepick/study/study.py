@@ -23,7 +23,7 @@ from surepick.arrays.validate import TEN_YEARS, positive, real, whole
 from surepick.conditions import joined, read_stated, stated
 from surepick.errors import RunStateError
 from surepick.problem import Problem
-from surepick.promise import Condition
+from surepick.promise import Condition, Reason
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.run.forecast import FORECAST_SECONDS, Ahead
@@ -389,9 +389,7 @@ class Study(StudyCore):
     def _concluded(self, run: Run, checks: Checks) -> Answer:
         """The answer of a run that has stopped, as far as the checks leave it standing."""
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
-        changes = [one.certified(run.skipped) for one in self.corrections()]
-        changes += [one.certified() for one in self.report_changes()]
-        found = run.conclude(changes, self._conditions())
+        found = run.conclude(self._changes(run), self._conditions())
         found = run.without(found, self._unmeasured())
         found = found.linked(chain.head_of(self.storage, self._record))
         found = found.of_segment(self.meta.get(PART))
@@ -403,6 +401,11 @@ class Study(StudyCore):
         if failed or checks.broken:
             found = replace(found, p_value=None)
         return qualified(without_guarantee(found, failed), checks)
+
+    def _changes(self, run: Run) -> list[dict[str, Any]]:
+        """What was corrected or withdrawn, as certificates have it."""
+        changes = [one.certified(run.skipped) for one in self.corrections()]
+        return changes + [one.certified() for one in self.report_changes()]
 
     def _conditions(self) -> tuple[Condition, ...]:
         """What the promise rests on that no run can see: said at the start, and what happened."""
@@ -448,8 +451,14 @@ class Study(StudyCore):
         failed = failure_warnings(self.storage, self._record.id, run)
         against = " and ".join([*failed, *checks.broken])
         answer = self._concluded(run, checks) if run.stopped else None
-        found["promise"], found["wins"] = promise_of(run, against, answer), wins_of(run, answer)
-        return found | {"traffic": self.traffic.status() if self._sends_traffic else None}
+        if answer is not None:
+            promise = answer.guarantee.promise
+        else:
+            promise = run.promised(self._changes(run), self._conditions())
+            promise = promise.withdrawn(Reason(against)) if against else promise
+        found["promise"], found["wins"] = promise_of(run, promise, answer), wins_of(run, answer)
+        ends = promise if at.finished else None
+        return found | {"traffic": self.traffic.status(ends) if self._sends_traffic else None}
 
     def rewards(self) -> Rewards:
         """Every reward that counts, with pull, arm and time, in the order of the pulls."""

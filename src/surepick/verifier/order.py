@@ -10,8 +10,8 @@ random numbers, with the number of the block in place of that of the batch; batc
 that deal (:func:`check_pieces`).
 
 A certificate has sums over the pulls of a batch, which no order changes; a study's database has
-every pull, and there it can be seen whether this order was kept. Records without a seed were made
-by version 0.2 or before.
+every pull, and there it can be seen whether this order was kept. Visitors come in no order: a
+certificate of traffic has no seed, and every other one has.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
@@ -34,15 +34,18 @@ _PIECES = 3  # the streams of random numbers by which blocks are dealt into batc
 
 def check_order(check: Check) -> None:
     """What it says of the order must make sense."""
-    if "order" not in check.body:
+    if "traffic" in check.body:
+        check.demand(
+            "order" not in check.body, "it has an order of pulls, and traffic has no pulls"
+        )
         return
+    check.demand("order" in check.body, "it does not say in which order its pulls were handed out")
     said = exact.mapping(check.body["order"], "the order of its pulls")
     check.demand(said.keys() == {"rule", "seed"}, "the order of its pulls lacks a rule or a seed")
     rule = exact.text(said["rule"], "the rule of its order")
     check.demand(rule == _RULE, f"its pulls were handed out by an unknown rule {rule!r:.80}")
     seed = exact.whole(said["seed"], "the seed of its order")
     check.demand(0 <= seed < _SEEDS, "the seed of its order is out of range")
-    check.demand("traffic" not in check.body, "it has an order of pulls, and traffic has no pulls")
 
 
 def check_pieces(
@@ -54,7 +57,7 @@ def check_pieces(
     one batch to the next would speak for some of these. Strata are dealt anew, so of them it is
     not known which pulls of an arm were in which batch: only a replay can tell.
     """
-    if check.body.get("order") is None:
+    if "traffic" in check.body:
         return
     seed = check.body["order"]["seed"]
     for number, (record, batches) in enumerate(blocks):

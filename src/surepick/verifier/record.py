@@ -21,7 +21,7 @@ from surepick.verifier import exact
 from surepick.verifier.envelope import Envelope, envelope_in
 
 FORMAT, OF_SEGMENTS = "surepick-certificate", "surepick-segments"
-VERSION = 2  # since 2, tables may be held by reference
+VERSION = 1
 _FIELDS_OF_SEGMENTS = {"format", "version", "of", "test", "delta", "segments", "digest"}
 _FIELDS_OF_PART = {"of", "name", "all", "delta", "test"}
 

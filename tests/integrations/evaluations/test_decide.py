@@ -83,6 +83,19 @@ def test_what_is_fully_known_is_decided_by_its_means():
     assert "It has the best mean of 3 that are fully known" in str(found)
 
 
+def test_whoever_was_ruled_out_by_chance_was_so_on_conditions():
+    rng = np.random.default_rng(0)
+    one = rng.standard_normal(60)
+    rows = [one, one[::-1], one - 5 + rng.standard_normal(60)]
+    truth = ScoreTable(["a", "b", "poor"], list(map(str, range(60))), rows, None)
+    found = decide(ScoreTable(truth.options, truth.items, rewards=None), truth.of, seed=1)
+    assert (found.how, found.left, bool(found.answer.guarantee)) == ("complete", ("a", "b"), False)
+    sure = "1 other was ruled out. Of 100 studies like this one, at most 5 rule the best out."
+    assert sure in str(found)
+    assert "Choosing among several studies" in str(found)
+    assert "if every measurement is drawn afresh" in str(found)
+
+
 @pytest.mark.validation
 def test_items_that_are_known_come_first_and_take_nothing():
     """However they came to be known: here where the best option is at its worst."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 import tempfile
 import warnings
 from collections import Counter
@@ -106,6 +107,8 @@ def flips(count: int, rewards: int, seed: int = 0) -> tuple[Counter[str], list[s
             other = [k for k, v in now.items() if v != right[k] and not isinstance(v, type)]
             different += [f"bit {bit} (byte {bit // 8}): {', '.join(other)}"] if other else []
             counted["changed what is said" if other else "error" if errors else "nothing"] += 1
+            if counted.total() % 100 == 0:
+                print(dict(counted), file=sys.stderr, flush=True)
     finally:
         shutil.rmtree(folder)
     return counted, different

@@ -50,6 +50,9 @@ def test_a_version_that_wins_and_breaks_the_guardrail_is_named_and_not_chosen():
     assert answer.limits["refunds <= old + 0.005"]["pushy"].verdict == "breaks"
     assert "fair is the best that keeps refunds <= old + 0.5 %" in at["headline"]
     assert "looks better, but breaks this limit and is not chosen" in at["headline"]
+    assert at["headline"].endswith(
+        "name a wrong option. This holds for one study alone, on conditions that the answer lists."
+    )
     assert at["next"] == "Send everybody to fair."
     checked = sp.verify(json.dumps(answer.certificate()), replay=True)
     assert checked.replayed

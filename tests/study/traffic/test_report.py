@@ -1,7 +1,6 @@
 """Reports with mistakes: each is refused with its row and column, and nothing is recorded."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,23 +163,6 @@ def test_rewards_far_from_nought_are_refused_with_what_to_do_instead():
     with pytest.raises(InvalidInputError, match=cure):
         look_back(Sheet(csv=days), rewards="100000000..100000001")
     site.create(noise=(273.0, 373.0))
-
-
-def test_reports_that_were_taken_in_before_count_as_they_did():
-    """0.2.0 kept no spreads: what it worked out is worked out again, and nothing is a change."""
-    study = site.create(noise=(0.0, 2.0), rates=(0.1, 0.2))
-    study.split()
-    report = {"plain": (10, 11.0, 13.0), "bold": (9, 9.0, 9.0)}
-    study.record(report, "monday")
-    desk = study.traffic.desk
-    (kept,) = desk.reports()
-    assert Counts.from_json(kept.content).spreads == pytest.approx([0.9, 0.0], abs=1e-11)
-    old = replace(kept, content=Counts.from_json(kept.content).reported.to_json())
-    assert told_of(Counts.from_json(old.content), 2).spreads.tolist() == [13 - 11 * (11 / 10), 0.0]
-    study.desk.storage.write(lambda tx: tx.change_report(study.desk.record.id, old))
-    assert study.record(report, "monday").status == "duplicate"
-    with pytest.raises(InvalidInputError, match="already has these numbers"):
-        study.correct_report("monday", report, reason="again")
 
 
 @pytest.mark.parametrize("careful", [True, False])

@@ -44,6 +44,7 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.statistics.complete import new_items
+from surepick.statistics.spending import Spent
 
 RULE = 1  #: by which bets are made
 #: what can be asked of a table, and what answers it
@@ -325,10 +326,18 @@ class CompleteState(State):
         sampled = 0 if rival == one else int(counts.sum())
         if not sampled:  # nothing is known of new items
             return OnItems(self.items, met, tied, one, None, -1.0, 1.0, 1.0, 0)
-        low, high = new_items(leads[rival, counts], self.config.delta / pairs)
+        low, high = new_items(leads[rival, counts], self._spent(pairs)["0"])
         width = self.grid.scale.high - self.grid.scale.low
         ends, sure = (width * low, width * high), 1.0 - self.config.delta
         return OnItems(self.items, met, tied, one, rival, *ends, sure, sampled)
+
+    def risks(self) -> list[Spent]:
+        return [self._spent(self.question.compared(self.retired)[2])]
+
+    def _spent(self, pairs: int) -> Spent:
+        """Of leads on new items: which pair is shown is chosen by its results."""
+        each = self.config.delta / pairs
+        return Spent("on new items", self.config.delta, {str(i): each for i in range(pairs)})
 
     def _sampled(self, one: int, other: int) -> BoolArray:
         """Places of items that nobody can have looked at to make these two, by their scores."""

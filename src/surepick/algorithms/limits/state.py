@@ -33,6 +33,7 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.promise import Promise
+from surepick.statistics.spending import Spent
 
 _BY_SIDE = 0.85  # of delta: whether a limit is kept; the rest is for by how much
 _WIDE = 2.0  # standard errors on each side of an estimate, where nothing is proven
@@ -288,20 +289,30 @@ class KeepingState(State):
         """How each option stands to each limit."""
         return [self._kept(number) for number in range(len(self.marks))] if self._bets else []
 
+    def risks(self) -> list[Spent]:
+        return [self._spent(number) for number in range(len(self.marks))]
+
+    def _spent(self, number: int) -> Spent:
+        """Of what is said of an option and a limit."""
+        delta = self.config.delta
+        shares = {"verdict": _BY_SIDE * delta, "by how much": (1.0 - _BY_SIDE) * delta}
+        return Spent(f"an option and {self.limits[number].text}", delta, shares)
+
     def _kept(self, number: int) -> Kept:
         mark, K = self.marks[number], self.problem.n_arms
-        known, delta = self.measured[mark.column], self.config.delta
+        known = self.measured[mark.column]
         unit, bounds = known.problem.unit, known.problem.noise_kind.bounds
         counts, sums = known.totals.counts, known.totals.sums
         own = np.divide(sums, counts, out=np.full(K, math.nan), where=counts > 0)
-        low, high = self.intervals[number].interval((1.0 - _BY_SIDE) * delta)
+        spent = self._spent(number)
+        low, high = self.intervals[number].interval(spent["by how much"])
         if mark.reference < K:  # how far above that option
             own = own - own[mark.reference]
         elif bounds is not None:
             ends = sorted(map(known.problem.seen, bounds))
             low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
         # A verdict is ever wrong with 0.85 δ, and one of the ends with the rest: together with δ.
-        keeps, breaks = self.kept[:, number] >= -math.log(_BY_SIDE * delta)
+        keeps, breaks = self.kept[:, number] >= -math.log(spent["verdict"])
         above, below = (keeps, breaks) if mark.up else (breaks, keeps)
         low = np.where(above, np.maximum(low, mark.mark), low)
         high = np.where(below, np.minimum(high, mark.mark), high)

@@ -40,6 +40,7 @@ from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.statistics.spending import Spent
 
 _NO_PULLS = (
     "segments: a single measurement does not say which segment it is of; only a traffic study "
@@ -378,6 +379,9 @@ class PooledState(State):
         rivals = np.ones(len(values), dtype=bool) if offered is None else offered.copy()
         rivals[self.question.best] = False
         return float(values[rivals].max(initial=0.0))
+
+    def risks(self) -> list[Spent]:
+        return self.question.risks()
 
     def now(self) -> Known | None:
         if not self.totals.counts.any():

@@ -37,9 +37,9 @@ from surepick.errors import InvalidInputError
 from surepick.integrations.evaluations.scores import Begun, ScoreTable
 from surepick.integrations.seeds import named, seed_after
 from surepick.problem import Problem
-from surepick.promise import rules_out_the_best
 from surepick.run import Answer, Run
 from surepick.run.unmeasured import Unmeasured, in_words
+from surepick.text import plural
 
 Cell = tuple[str, str]
 
@@ -80,8 +80,9 @@ to chance: everything was evaluated.
         )
         if self.how == "complete" and not self.answer.guarantee:
             ruled_out = len(self.table.options) - len(self.left)
+            sure = self.answer.guarantee.promise.how_sure("rule the best out")
             risk = (
-                f"{ruled_out:,} others were ruled out: {rules_out_the_best(self.answer.delta)}."
+                f"{plural(ruled_out, 'other was', 'others were')} ruled out. {sure}"
                 if ruled_out
                 else "Nothing is left to chance: everything was evaluated."
             )

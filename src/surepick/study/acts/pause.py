@@ -33,7 +33,7 @@ class Steer(ActKind):
 
 
 def said(who: Who) -> dict[str, Any]:
-    """Who and why; with the token only where there is one, as in studies of 0.2."""
+    """Who and why; with the token only where there is one."""
     token = {} if who.token is None else {"token": who.token}
     return {"by": who.by, "reason": who.reason, **token}
 

@@ -82,7 +82,6 @@ def plan_ahead(
             if not now.complete:
                 tx.set_progress(study.id, free)
             return now
-        chain.take_over(tx, study, now.now)
         stored = record_of(batch, now.last, now.batch)
         tx.add_batch(study.id, stored)
         chain.propose(tx, study.id, stored, text, now.now)

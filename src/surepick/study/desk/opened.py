@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surepick.run.order import Order, order_of
+from surepick.run.order import Order
 from surepick.storage.contract import Transaction
 from surepick.storage.records import BatchRecord, StudyProgress
 from surepick.study.desk.rebuild import items_of, pulls_of
@@ -32,7 +32,7 @@ class OpenBatches:
     batches
         The open batch, and those after it.
     seed
-        Of the study's orders; None: it is older than that.
+        Of the study's orders; None: of visitors, for whom no batch is ever open.
     """
 
     def __init__(
@@ -69,7 +69,8 @@ class OpenBatches:
 
 def _read(batch: BatchRecord, seed: int | None) -> _One:
     pulls, items = pulls_of(batch), items_of(batch)
-    order = order_of(batch.number, pulls, seed)
+    assert seed is not None
+    order = Order(batch.number, pulls, seed)
     if items is None:
         return _One(batch.number, batch.size, order, None)
     named = np.repeat(items, pulls.counts)[order.whole()]

@@ -17,7 +17,7 @@ from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError,
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
-from surepick.run.order import Order, as_seed, order_of
+from surepick.run.order import Order, as_seed
 from surepick.run.retrace import rests_on_changed, retrace
 from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
@@ -79,13 +79,18 @@ def summary_of(run: Run) -> Summary:
 
 
 def order_seed(study: StudyRecord) -> int | None:
-    """The seed of the order in which pulls are handed out; None: the study is older than that."""
-    return as_seed(json.loads(study.meta).get(ORDER))
+    """The seed of the order in which pulls are handed out; None: visitors come in no order."""
+    seed = as_seed(json.loads(study.meta).get(ORDER))
+    if seed is None and not sends_traffic(study):
+        raise StudyDamagedError(f"study {study.name!r} was changed: it lacks the seed of its order")
+    return seed
 
 
 def order_in(study: StudyRecord, batch: BatchRecord) -> Order:
     """The order of a batch of a study."""
-    return order_of(batch.number, pulls_of(batch), order_seed(study))
+    seed = order_seed(study)
+    assert seed is not None  # only visitors have none
+    return Order(batch.number, pulls_of(batch), seed)
 
 
 def begin(study: StudyRecord, past: str | None, memory: dict[str, Any] | None = None) -> Run:

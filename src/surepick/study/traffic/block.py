@@ -33,11 +33,7 @@ def told_of(counts: Counts, n_arms: int, by_segment: bool = False) -> ToldPulls:
             return ToldPulls(Pulls(arms, visits, buckets), sums)
         further = {name: np.array(one.sums) for name, one in numbers.items()}
         return _by_bucket(arms, buckets, visits, sums, further, n_arms)
-    spreads = None
-    if counts.spreads is not None:
-        spreads = np.array(counts.spreads)
-    elif counts.squares is not None:  # as 0.2.0 took it in
-        spreads = np.maximum(np.array(counts.squares) - sums * (sums / visits), 0.0)
+    spreads = None if counts.spreads is None else np.array(counts.spreads)
     told = {
         name: [np.array(one.sums), None if one.spreads is None else np.array(one.spreads)]
         for name, one in numbers.items()

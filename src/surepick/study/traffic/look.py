@@ -13,6 +13,7 @@ from surepick.algorithms.limits.limit import parse_limit
 from surepick.algorithms.pulls import ToldPulls
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment
+from surepick.promise import Promise
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
@@ -27,7 +28,7 @@ from surepick.statistics.own_past import LEVEL as OWN_LEVEL
 from surepick.statistics.own_past import Moved, OwnPast
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.statistics.scatter import scatter
-from surepick.statistics.spending import parts_of_all
+from surepick.statistics.spending import shares_of_leads
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
 from surepick.study.checks.advice import anything_will_do
@@ -204,8 +205,11 @@ class Traffic:
             ],
         }
 
-    def status(self) -> dict[str, Any]:
-        """Where the study stands, as JSON-ready values; ``headline`` and ``next`` are sentences."""
+    def status(self, promise: Promise | None = None) -> dict[str, Any]:
+        """Where the study stands, as JSON-ready values; ``headline`` and ``next`` are sentences.
+
+        The promise is that of the answer of a study that is finished.
+        """
         desk, storage = self.desk.desk, self.desk.desk.storage
         run, at = desk.load()
         with self._lock:
@@ -261,7 +265,7 @@ class Traffic:
         ended = at.finished
         said = {"name": desk.record.name, "left": run.state.left(), "finished": ended, **found}
         broken = finding.alarm or bool(own)
-        promise = run.answer.guarantee.promise if ended and not broken else None
+        promise = promise if ended and not broken else None
         said |= {"kind": "none", "promise": ""}
         if promise is not None:
             said |= {"kind": promise.kind, "promise": promise.ahead}
@@ -326,8 +330,8 @@ class Traffic:
         if self._lifts is None:
             return None
         first = self.desk.desk.first_problem.n_arms
-        parts = parts_of_all(first, self._options, max(first - 1, 1))  # not for the control
-        low, high = self._lifts.intervals(run.algorithm.delta * parts)
+        own = shares_of_leads(run.algorithm.delta, first, self._options, self._lifts.control)
+        low, high = self._lifts.intervals(own)
         lead, control = self._lifts.estimates(), self._lifts.control
         return [
             None if i == control or math.isnan(lead[i]) else [float(x) for x in ends]

@@ -25,7 +25,7 @@ from surepick.run.report import tell_report
 from surepick.run.waiting import Waiting
 from surepick.statistics.lift import Lifts
 from surepick.statistics.ratio import LEVEL, RatioTest
-from surepick.statistics.spending import parts_of_all
+from surepick.statistics.spending import shares_of_leads
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_to
 from surepick.study.traffic.kinds import REPORTS
@@ -223,7 +223,7 @@ def _lead(lifts: Lifts, leader: int, delta: float) -> tuple[float, float, float]
     if leader == lifts.control or math.isnan(lead):
         return None
     n = len(lifts.estimates())  # a study leaves room for options that may come
-    low, high = lifts.intervals(delta * parts_of_all(n, n, max(n - 1, 1)))
+    low, high = lifts.intervals(shares_of_leads(delta, n, n, lifts.control))
     return lead, float(low[leader]), float(high[leader])
 
 

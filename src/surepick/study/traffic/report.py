@@ -54,7 +54,7 @@ class Counts:
     squares: tuple[float, ...] | None = None  #: sums of squares
     #: or the number of the segment, where visitors are reported by segment
     buckets: tuple[int, ...] | None = None
-    #: Σ (reward − mean)², never too small; reports that 0.2.0 took in have none
+    #: Σ (reward − mean)², never too small, where there are sums of squares
     spreads: tuple[float, ...] | None = None
     #: by its name; reports without further numbers have none
     numbers: Mapping[str, Further] | None = None

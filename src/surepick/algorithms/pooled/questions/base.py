@@ -20,6 +20,7 @@ from surepick.arrays.backend import Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.statistics.spending import Spent
 
 
 class Ground(NamedTuple):
@@ -82,6 +83,10 @@ class Question(ABC):
 
     def begin(self, rows: Rows) -> None:  # noqa: B027
         """Take in a block on which nothing is bet."""
+
+    def risks(self) -> list[Spent]:
+        """As that of :class:`surepick.algorithms.base.State`."""
+        return []
 
     def known(self) -> Known | None:
         """What is known of every candidate, where the question says it by itself."""

@@ -33,7 +33,7 @@ from surepick.statistics.quantiles import (
     place_of,
     quantile,
 )
-from surepick.statistics.spending import parts_of_all
+from surepick.statistics.spending import Spent, parts_of_all
 
 _CUTS = np.linspace(0.0, 1.0, 9)  # ways from a candidate's quantile to the leader's
 _LEADS = 2.0 ** np.arange(0, 24, 0.5)  # pulls of the leader that are tried
@@ -155,6 +155,13 @@ class LargestQuantile(Best):
     def _all(self) -> Series:
         return self.guide.plus(self.before).plus(self.told)
 
+    def risks(self) -> list[Spent]:
+        """Of how far an option is behind: its own interval, and those of all that come to lead."""
+        delta = self.ground.config.delta
+        shares = 0.5 * delta * parts_of_all(self.first, self._n)
+        leads = {str(i): float(share) for i, share in enumerate(shares)}
+        return [Spent("how far an option is behind", delta, {"itself": 0.5 * delta} | leads)]
+
     def known(self) -> Known | None:
         """Quantiles of options' own measurements, and how far they are behind.
 
@@ -162,13 +169,13 @@ class LargestQuantile(Best):
         come to lead with 1 − δ/2 together, those that are still to come among them. They are about
         what nobody chose by its results.
         """
-        values, delta = self._all().by_arm(self._n), self.ground.config.delta
-        leads = 0.5 * delta * float(parts_of_all(self.first, self._n)[self.best])
+        values, (spent,) = self._all().by_arm(self._n), self.risks()
+        leads = spent[str(self.best)]
         own = self._quantiles()
         estimates = np.where(np.isinf(own), math.nan, own)
         errors = np.array([_error(one, self.p) for one in values])
         fair = self.before.plus(self.told).by_arm(self._n)
-        ends = [self._ends(one, 0.5 * delta) for one in fair]
+        ends = [self._ends(one, spent["itself"]) for one in fair]
         low, high = self._ends(fair[self.best], leads)
         least = np.array([low - end[1] for end in ends])
         most = np.array([high - end[0] for end in ends])
