@@ -19,7 +19,7 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.findings import Guarantee
-from surepick.arrays.validate import positive, real, whole
+from surepick.arrays.validate import TEN_YEARS, positive, real, whole
 from surepick.conditions import joined, read_stated, stated
 from surepick.errors import RunStateError
 from surepick.problem import Problem
@@ -189,7 +189,7 @@ class Study(StudyCore):
         """
         belongs = check_stratum(self.desk.strata, stratum)
         n = min(whole(n, "n", least=1), 2**31)  # fewer may be handed out anyway
-        lease, wait = positive(lease, "lease"), real(wait, "wait")
+        lease, wait = positive(lease, "lease", TEN_YEARS), real(wait, "wait")
         named = worker is not None
         holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex)
         desk = self.desk
