@@ -184,9 +184,9 @@ def test_verify_with_the_arms_in_a_file(surepick, large):
 
 def test_verify_with_candidates_in_a_file(surepick, few_are_many, tmp_path):
     arms = np.random.default_rng(0).normal(size=(3500, 10))
-    means = 3.0 * arms @ np.eye(10)[0]
+    means, draw = 3.0 * arms @ np.eye(10)[0], np.random.default_rng(1)
     problem = sp.Problem(arms, arms[:7], noise=1.0)
-    answer = sp.identify(problem, measure_batch=lambda some: means[some])
+    answer = sp.identify(problem, measure_batch=lambda some: draw.normal(means[some]), seed=0)
     path, rows, some = tmp_path / "c.json", tmp_path / "arms.npy", tmp_path / "candidates.npy"
     path.write_text(json.dumps(answer.certificate()))
     np.save(rows, arms)

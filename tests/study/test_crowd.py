@@ -76,5 +76,7 @@ def test_a_study_goes_on_after_every_loss(study, crowd, storage, worker):
         crowd.tell([[Reward(pull.id, toy.reward(pull), worker) for pull in pulls]])
         if study.finished:
             break
-    assert study.answer == toy.alone().answer
+    found, alone = study.answer.to_dict(), toy.alone().answer.to_dict()
+    found.pop("guarantee"), alone.pop("guarantee")  # a named worker who asks again is an event
+    assert found == alone
     toy.check_whole(study)
