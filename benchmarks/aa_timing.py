@@ -6,8 +6,8 @@ of its own. Cold: nothing was called before the first measurement that counts. W
 was called twenty times. No name is better than another, so at most δ of the runs may decide.
 Decided means that the answer carries its guarantee; withdrawn, that it was named and its promise
 taken back (as something drifted). "Commands" are processes, as of ``surepick time``. Smaller is
-better, and nothing is assumed about the times. The last rows measure arm by arm, as version 0.2
-did: that is what the random order is for.
+better, and nothing is assumed about the times. The last rows measure arm by arm, in no
+random order: they show what that is for.
 
 Run with: python -m benchmarks.aa_timing (``--runs 5`` for a look, ``--doors commands`` for some of
 the rows; ten minutes on a busy machine, and another half hour for the commands).
@@ -182,7 +182,7 @@ def main() -> None:
         f"# One function under several names\n\n`python -m benchmarks.aa_timing --runs {runs}`: "
         f"δ = {DELTA}, at most {MOST} measurements in a run. No name is better, so at most "
         f"{DELTA:.0%} of the runs may decide. Withdrawn: named, but with its promise taken back. "
-        f"The last two rows measure arm by arm, as version 0.2 did.\n\n" + "\n".join(lines) + "\n"
+        f"The last two rows measure arm by arm, in no random order.\n\n" + "\n".join(lines) + "\n"
     )
 
 

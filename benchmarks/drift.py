@@ -21,7 +21,7 @@ led by nothing that can be seen. That puts guarantees to the test, as clear lead
 
 *With every pull.* Through ``identify``: five options of the same mean, noise of one that is not
 known beforehand, and a level that rises by so much with every pull. Batches may be of any size, or
-of 8 pulls at most, into which blocks are dealt. Beside it, what version 0.2 did: arm by arm.
+of 8 pulls at most, into which blocks are dealt. Beside it, arm by arm, in no random order.
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.drift --trials 50 --ties 40 --rising 60
 """
@@ -268,7 +268,7 @@ def rising_report(parts: dict[str, Any]) -> str:
             "",
             f"{RISING_OPTIONS} options of the same mean, δ = {DELTA:g}, at most {MOST_RISING:,} "
             f"pulls: how often the first option was ruled out. Bold: the whole interval lies above "
-            f"δ. Arm by arm: as version 0.2 did.",
+            f"δ. Arm by arm: in no random order.",
             "",
             table(head, rows),
         ]

@@ -112,7 +112,7 @@ def complete(scores: FloatArray, rng: np.random.Generator, delta: float) -> tupl
 
 
 def drawn(scores: FloatArray, rng: np.random.Generator, delta: float) -> tuple[int, int]:
-    """The way of version 0.2: items with replacement, scores kept."""
+    """Another way: items with replacement, scores kept."""
     algorithm = sp.algorithms.PooledPeleg(delta, items=scores.shape[1])
     run, seen = algorithm.start(problem_of(scores), rng), np.zeros(scores.shape, dtype=bool)
     while not run.stopped and run.samples < 3 * scores.size:

@@ -117,3 +117,47 @@ def test_tools_take_no_files_and_say_what_they_need(tmp_path, storage):
     with pytest.raises(InvalidInputError, match="number 0 needs a pull and a reward"):
         tools.tell("glue", [{"pull": 1}])
     assert mcp_server(Place(storage)) is not None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"nonsense": 1},
+        {"storage": "sqlite:///other.db"},
+        {"table": "options.csv"},
+        {"name": "other"},
+        {"past": ["rewards.csv"]},
+        {"noise": "any"},
+    ],
+)
+def test_settings_of_agents_are_known_ones(settings, storage):
+    (name,) = settings
+    with pytest.raises(InvalidInputError, match=rf"settings: .?{name}"):
+        Tools(Place(storage)).create_study("glue", OPTIONS, settings=settings)
+
+
+def test_a_past_is_text_and_not_the_name_of_a_file(tmp_path, storage):
+    file = tmp_path / "secret.csv"
+    file.write_text("label,reward\nweak,1\nstrong,0\n")
+    given = {"past_chosen": "in advance", "past": str(file)}
+    with pytest.raises(InvalidInputError) as found:
+        Tools(Place(storage)).create_study("glue", OPTIONS, rewards="yes-no", settings=given)
+    assert "label" not in str(found.value).split("Known")[-1]
+    given["past"] = file.read_text()
+    Tools(Place(storage)).create_study("glue", OPTIONS, rewards="yes-no", settings=given)
+
+
+def test_faults_are_told_without_a_trace(capfd):
+    class Broken(Place):
+        def names(self):
+            raise ZeroDivisionError("by nothing")
+
+    server = mcp_server(Broken("memory://"))
+    with pytest.raises(Exception, match=r"list_studies failed \(ZeroDivisionError: by nothing\)"):
+        anyio.run(server.call_tool, "list_studies", {})
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_rewards_of_one_call_have_a_most(storage):
+    with pytest.raises(InvalidInputError, match="rewards: 200,000 at once"):
+        Tools(Place(storage)).tell("glue", [{"pull": 0, "reward": 1}] * 200_000)

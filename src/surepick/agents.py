@@ -142,7 +142,7 @@ class Tools:
         from surepick.study.sheet import Sheet
 
         how = {"features": features} if features else {"unstructured": True}
-        fields = {"noise": rewards, "delta": delta, "epsilon": epsilon} | (settings or {})
+        fields = {"noise": rewards, "delta": delta, "epsilon": epsilon} | _settings(settings or {})
         table = Sheet(csv=options_csv)
         with self._place.create(name, table=table, **how, **fields) as made:
             return {"study": name, "options": list(made.problem.labels)[:1000]}
@@ -169,6 +169,10 @@ class Tools:
 
         Once this returns, they are kept. The first reward of a pull counts.
         """
+        if len(rewards) > _MOST_REWARDS:
+            raise InvalidInputError(
+                f"rewards: {len(rewards):,} at once; {_MOST_REWARDS:,} are the most of one call"
+            )
         given = []
         for number, one in enumerate(rewards):
             if not isinstance(one, dict) or not {"pull", "reward"} <= one.keys():
@@ -181,6 +185,25 @@ class Tools:
             return {"told": found, "warnings": warnings, "finished": opened.finished}
 
 
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Settings as an agent gives them: known ones, of which none is the name of a file."""
+    from surepick.study.settings import known
+    from surepick.study.sheet import Sheet
+
+    for name in given:
+        if name in _OWN or name not in known():
+            why = "is a field of its own" if name in _OWN else "is not known"
+            raise InvalidInputError(f"settings: {name!r:.80} {why}; see surepick new --help")
+    if "past" not in given:
+        return given
+    if not isinstance(given["past"], str):
+        raise InvalidInputError("settings: past must be the text of a CSV file")
+    return given | {"past": Sheet(csv=given["past"])}
+
+
+#: of a new study, what is no setting: asked for by itself, or nothing that an agent can give
+_OWN = ("name", "table", "options", "problem", "features", "noise", "storage")
+_MOST_REWARDS = 10_000  # of one call
 _LOOKING = ("list_studies", "read_status", "read_answer", "verify")
 _WRITING = ("create_study", "ask", "tell")
 
@@ -222,6 +245,8 @@ def _told(method: Callable[..., dict[str, Any]], error: type[Exception]) -> Call
         try:
             return without_nan(json.loads(json.dumps(method(*args, **kwargs), default=str)))
         except SurepickError as problem:
-            raise error(str(problem)) from problem
+            raise error(str(problem)) from None
+        except Exception as problem:  # an agent is told no more of our code than what broke
+            raise error(f"{method.__name__} failed ({type(problem).__name__}: {problem})") from None
 
     return tool

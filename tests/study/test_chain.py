@@ -279,3 +279,13 @@ def test_links_belong_to_their_study(storage_url):
     sp.delete_study("one", storage)
     assert check(other)["links"] == 2
     storage.close()
+
+
+def test_a_batch_that_is_read_in_pieces_has_the_same_link(storage_url, monkeypatch):
+    monkeypatch.setattr(chain, "_PIECE", 3)  # rewards that are read together
+    study = make(storage_url)
+    work(study, 2)
+    assert study.storage.read(lambda tx: tx.batch(study._record.id, 0)).size > 3
+    in_pieces = check(study)
+    monkeypatch.setattr(chain, "_PIECE", 10_000)
+    assert check(study) == in_pieces == head(study)

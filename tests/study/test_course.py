@@ -116,3 +116,38 @@ def test_the_verbs(database_folder):
     assert call("delete", "course", input="n\n").exit_code != 0
     assert call("delete", "course", "--yes").exit_code == 0
     assert call("list").output == "There are no studies.\n"
+
+
+def test_a_list_takes_as_many_steps_however_many_studies_there_are(tmp_path):
+    from sqlalchemy import event
+
+    from surepick.storage import open_storage
+
+    storage = open_storage(f"sqlite:///{tmp_path}/many.db", create=True)
+    steps = []
+    event.listen(storage._engine, "before_cursor_execute", lambda *said: steps.append(said[2]))
+    counted = []
+    for name in "abcdef":
+        sp.create_study(name, sp.Problem(ARMS, noise=1.0), storage=storage, delta=0.1)
+        steps.clear()
+        assert [row["name"] for row in describe_studies(storage)][-1] == name
+        counted.append(len(steps))
+    assert len(set(counted)) == 1
+    storage.close()
+
+
+def test_a_list_says_what_each_study_does(storage_url):
+    for name in "abcd":
+        sp.create_study(name, sp.Problem(ARMS, noise=1.0), storage=storage_url, delta=0.1).close()
+    with_worker, paused, ended = (sp.load_study(name, storage_url) for name in "bcd")
+    (pull,) = with_worker.ask(1, "ann")
+    paused.pause()
+    ended.tell(ended.ask(1, "ann")[0].id, 1.0, "ann")
+    ended.stop()
+    rows = describe_studies(storage_url)
+    assert [row["state"] for row in rows] == ["waiting", "measuring", "paused", "finished"]
+    assert [row["samples"] for row in rows[:3]] == [0, 0, 0]
+    assert [row["options"] for row in rows] == [9, 9, 9, 9]
+    with_worker.tell(pull.id, 0.5, "ann")
+    row = describe_studies(storage_url)[1]
+    assert (row["state"], row["samples"]) == ("waiting", 1)

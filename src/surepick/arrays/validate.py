@@ -18,6 +18,9 @@ from surepick.text import as_passage
 
 _SMALLEST, _LARGEST = 1e-120, 1e120  # of numbers in the unit of rewards
 _LEAST = 1e-200  # probability
+MOST = 2**53  #: of any count: up to here JSON's numbers, and floats, tell whole ones apart
+SEEDS = 2**128 - 1  #: the largest seed, as NumPy makes them
+TEN_YEARS = 10 * 365.25 * 86400.0  #: seconds that anything may take or wait
 
 
 def is_dataframe(value: Any) -> bool:
@@ -76,11 +79,13 @@ def in_reach(number: float, name: str) -> float:
     return number
 
 
-def positive(value: Any, name: str) -> float:
-    """A finite number above zero."""
+def positive(value: Any, name: str, most: float = math.inf) -> float:
+    """A finite number above zero, and ``most`` at most."""
     number = real(value, name)
     if number <= 0:
         raise InvalidInputError(f"{name} must be above 0; got {value!r}")
+    if number > most:
+        raise InvalidInputError(f"{name} must be at most {most:g}; got {value!r}")
     return number
 
 
@@ -107,13 +112,39 @@ def probability(value: Any, name: str) -> float:
     return number
 
 
-def whole(value: Any, name: str, least: int = 0) -> int:
-    """An integer of at least ``least``."""
+def risk(value: Any, name: str) -> float:
+    """A probability of being wrong that somebody accepts: from one half on, a slip is meant.
+
+    Theorems hold at any probability; whoever sets up something new is asked here.
+    """
+    number = probability(value, name)
+    if number >= 0.5:
+        right = round(1.0 - number, 12)
+        meant = (
+            f"for an answer that is right with {number:g}, give {right:g}" if right < 0.5 else ""
+        )
+        raise InvalidInputError(
+            f"{name} is the probability of a wrong answer and must be below 0.5; got {number:g}"
+            + (f" ({meant})" if meant else "")
+        )
+    return number
+
+
+def whole(value: Any, name: str, least: int = 0, most: int = MOST) -> int:
+    """An integer of at least ``least``, and ``most`` at most."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise InvalidTypeError(f"{name} must be a whole number; got {value!r}")
     if value < least:
-        raise InvalidInputError(f"{name} must be at least {least}; got {value!r}")
+        raise InvalidInputError(f"{name} must be at least {least}; got {_short(value)}")
+    if int(value) > most:
+        raise InvalidInputError(f"{name} must be at most {most:,}; got {_short(value)}")
     return int(value)
+
+
+def _short(value: Any) -> str:
+    """A whole number of any size, on one line."""
+    number = int(value)
+    return f"a number of {number.bit_length()} bits" if abs(number) > 10**30 else repr(value)
 
 
 def as_numbers(value: Any, name: str) -> FloatArray:

@@ -50,9 +50,9 @@ def command(delta: float, seed: int, out: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from surepick.arrays.validate import probability
+    from surepick.arrays.validate import risk
 
-    probability(delta, "delta")
+    risk(delta, "delta")
     console = Console(stderr=as_json, highlight=False)
     if not console.is_terminal:
         console.width = 120

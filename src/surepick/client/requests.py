@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
-from surepick.arrays.validate import positive, real, whole
+from surepick.arrays.validate import TEN_YEARS, positive, real, whole
 from surepick.client.replies import (
     MOST,
     ahead_of,
@@ -179,7 +179,11 @@ class StudyRequests:
         same: bool = False,
     ) -> Steps[list[Pull]]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
-        n, lease, left = whole(n, "n", least=1), positive(lease, "lease"), real(wait, "wait")
+        n, lease, left = (
+            whole(n, "n", least=1),
+            positive(lease, "lease", TEN_YEARS),
+            real(wait, "wait"),
+        )
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
         holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else as_name(worker, "worker")
         body: dict[str, Any] = {"n": min(n, MOST), "worker": holder, "lease": lease}

@@ -11,7 +11,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.types import FloatArray
-from surepick.arrays.validate import whole
+from surepick.arrays.validate import SEEDS, whole
 from surepick.engines import local
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.run import Run
@@ -155,7 +155,7 @@ def trials(
     if not isinstance(instance, Instance):
         raise InvalidTypeError(f"instance must be a surepick Instance; got {instance!r:.80}")
     n, family = whole(n, "n", least=1), noise_family(noise, instance.problem.noise_kind)
-    whole(seed, "seed")
+    whole(seed, "seed", most=SEEDS)
     if whole(n_jobs, "n_jobs", least=-1024) == 0:
         raise InvalidInputError("n_jobs must be a number of processes, or -1: one per core; got 0")
     found = dict(local(n_jobs).run(partial(_numbered, algorithm, instance, family, seed), range(n)))

@@ -19,6 +19,7 @@ from surepick.storage.records import (
     Holder,
     Lease,
     Link,
+    Overview,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -53,6 +54,10 @@ class Transaction(TrafficRows):
     @abstractmethod
     def studies(self) -> list[StudyRecord]:
         """All studies, in the order of their creation."""
+
+    @abstractmethod
+    def overview(self) -> list[Overview]:
+        """The same with what lists show of each, in so many steps however many there are."""
 
     @abstractmethod
     def remove_study(self, study: int) -> None:

@@ -16,6 +16,7 @@ from surepick.storage.records import (
     Event,
     Lease,
     Link,
+    Overview,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -95,6 +96,14 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
 
     def studies(self) -> list[StudyRecord]:
         return [kept.record for kept in self._studies.values()]
+
+    def overview(self) -> list[Overview]:
+        found = []
+        for number, kept in self._studies.items():
+            at = self.progress(number)
+            out = self.count_leases(number, at.now)[0]
+            found.append(Overview(kept.record, at, kept.summary, out > 0))
+        return found
 
     def remove_study(self, study: int) -> None:
         kept = self._studies.pop(study)
@@ -220,22 +229,21 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
         return {pull: kept[pull] for pull in pulls if pull in kept}
 
     def told(self, study: int, first: int, last: int) -> list[Tell]:
-        kept = self._studies[study].tells.values()
-        return sorted((t for t in kept if first <= t.pull < last), key=lambda t: t.pull)
+        kept = self._studies[study].tells
+        if last - first <= len(kept):
+            return [kept[pull] for pull in range(first, last) if pull in kept]
+        return sorted((t for t in kept.values() if first <= t.pull < last), key=lambda t: t.pull)
 
     def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
-        kept = self._studies[study].tells.values()
         least = -math.inf if since is None else since
-        wanted = (t for t in kept if first <= t.pull < last and t.at >= least)
-        found = sorted(wanted, key=lambda t: t.pull)
+        found = (t for t in self.told(study, first, last) if t.at >= least)
         return Rewards.of([(t.pull, t.arm, t.value, t.at, t.stratum, t.numbers) for t in found])
 
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
         found: dict[int, tuple[int, float]] = {}
-        for tell in self._studies[study].tells.values():
-            if first <= tell.pull < last:
-                count, total = found.get(tell.arm, (0, 0.0))
-                found[tell.arm] = (count + 1, total + tell.value)
+        for tell in self.told(study, first, last):
+            count, total = found.get(tell.arm, (0, 0.0))
+            found[tell.arm] = (count + 1, total + tell.value)
         return found
 
     def add_events(self, study: int, new: Sequence[Event]) -> None:

@@ -133,6 +133,15 @@ class Summary:
     answer: str | None  #: label of the answer, once finished
 
 
+class Overview(NamedTuple):
+    """What lists show of a study."""
+
+    study: StudyRecord
+    at: StudyProgress
+    summary: Summary | None
+    out: bool  #: somebody has a pull now
+
+
 class Holder(NamedTuple):
     """Who holds pulls: a worker, and the token with which it came to the service."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -29,6 +29,7 @@ from surepick.storage.traffic import Period, Report
 from surepick.study.digests import digest_of, sha
 from surepick.study.traffic.rules import sends_traffic
 
+_PIECE = 10_000  # rewards that are read together
 _FIRST = "0" * 64  # stands for the digest before the first link
 _GONE = "its chain is gone, from its creation on; go on from a backup"
 _CREATED = "created"
@@ -228,8 +229,11 @@ class _Walk:
         later = [one for content in self._later(number) for one in _changes(content)]
         pulls = range(batch.first, batch.first + batch.size)
         own = [one for one in later if one["pull"] in pulls]
-        found = _undone(self._tx.tells(self._study.id, pulls), own)
-        return None if found is None else _of_rewards(found)
+        if not own:
+            return _rewards(self._tx, self._study.id, batch)
+        told = {one.pull: one for one in _told_of(self._tx, self._study.id, batch)}
+        found = _undone(told, own)
+        return None if found is None else _of_rows(_row(one) for _, one in sorted(found.items()))
 
     def _later(self, number: int) -> list[dict[str, Any]]:
         """What acts after this link say that changed rewards or reports, newest first."""
@@ -337,12 +341,14 @@ def _asked(batch: BatchRecord) -> dict[str, Any]:
 
 def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:
     """Of every reward of a batch: pull, arm, value, who told it, when, and its stratum."""
-    pulls = range(batch.first, batch.first + batch.size)
-    return _of_rewards(tx.tells(study, pulls))
+    return _of_rows(map(_row, _told_of(tx, study, batch)))
 
 
-def _of_rewards(tells: dict[int, Tell]) -> str:
-    return _of_rows(_row(tell) for _, tell in sorted(tells.items()))
+def _told_of(tx: Transaction, study: int, batch: BatchRecord) -> Iterator[Tell]:
+    """The rewards of a batch, in the order of the pulls; a large batch is read in pieces."""
+    last = batch.first + batch.size
+    for first in range(batch.first, last, _PIECE):
+        yield from tx.told(study, first, min(first + _PIECE, last))
 
 
 def _row(tell: Tell) -> str:

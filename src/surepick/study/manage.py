@@ -18,7 +18,7 @@ from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
 from surepick.run.order import seed_for, seed_of
 from surepick.storage import Storage, Transaction, copying, open_storage
-from surepick.storage.records import StudyProgress, StudyRecord
+from surepick.storage.records import StudyProgress, StudyRecord, Summary
 from surepick.study import chain
 from surepick.study.described import described
 from surepick.study.desk.rebuild import ORDER, begin, record_of, summary_of
@@ -272,18 +272,14 @@ def describe_studies(storage: str | Storage = STORAGE) -> list[dict[str, Any]]:
     >>> [(row["name"], row["state"]) for row in describe_studies("memory://describe")]
     [('one', 'waiting')]
     """
-
-    def read(tx: Transaction) -> list[dict[str, Any]]:
-        return [_described(tx, study) for study in tx.studies()]
-
     with _opened(storage) as opened:
-        return opened.read(read)
+        return [_described(*one) for one in opened.read(lambda tx: tx.overview())]
 
 
-def _described(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
-    at, summary = tx.progress(study.id), tx.summary(study.id)
-    busy = tx.count_leases(study.id, at.now)[0] > 0
-    state = "measuring" if busy else "waiting"
+def _described(
+    study: StudyRecord, at: StudyProgress, summary: Summary | None, out: bool
+) -> dict[str, Any]:
+    state = "measuring" if out else "waiting"
     if at.paused or at.finished:
         state = "finished" if at.finished else "paused"
     return {

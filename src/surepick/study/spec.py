@@ -24,7 +24,7 @@ from surepick.algorithms.limits.limit import parse_limits
 from surepick.algorithms.questions import others, read
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
-from surepick.arrays.validate import positive, whole
+from surepick.arrays.validate import SEEDS, positive, risk, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
@@ -80,7 +80,7 @@ def _named(name: Any) -> str:
 
 
 def _below(value: Any, name: str, limit: int) -> int:
-    number = whole(value, name)
+    number = whole(value, name, most=SEEDS)
     if number >= limit:
         raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
     return number
@@ -175,7 +175,7 @@ class StudySpec:
     ).field()
     delta: float = Setting(
         help="Error probability, such as 0.05.",
-        schema={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        schema={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5},
         default=0.05,
         unit="probability",
     ).field()
@@ -657,6 +657,7 @@ class StudySpec:
                 "settings: the algorithm is configured already; leave settings out"
             )
         proper = configure(given, **common, question=asked)
+        risk(proper.delta, "delta")
         own = proper.settings()
         self._set(**{name: getattr(proper, name) for name in _COMMON})
         said = set(_COMMON)

@@ -23,6 +23,8 @@ from surepick.study.checks.failures import remark, warnings
 from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.outlook import noise_in_use, outlook
 
+Totals = dict[int, tuple[int, float]]  # of arms: how many rewards, and what they add up to
+
 
 def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:
     """Failed measurements and leases that ran out, for each arm."""
@@ -63,25 +65,27 @@ def failure_warnings(storage: Storage, study: int, run: Run) -> list[str]:
 
 
 def status_of(
-    storage: Storage, study: StudyRecord, run: Run, at: StudyProgress, checks: Checks
+    storage: Storage,
+    study: StudyRecord,
+    run: Run,
+    at: StudyProgress,
+    checks: Checks,
+    known: Totals | None = None,
 ) -> dict[str, Any]:
-    """The status of a study whose run stands at ``at``."""
+    """The status of a study whose run stands at ``at``.
+
+    ``known`` is what was told beyond its complete batches, where that was read already: an open
+    batch may be large, and nobody should wait for all of it at each look.
+    """
     problem = run.problem
     K = problem.n_arms
-    totals, (out, waiting), links, now = storage.read(
+    totals, (out, waiting), links = storage.read(
         lambda tx: (
-            tx.totals(study.id, at.first, at.last),
+            _open_totals(tx, study, at) if known is None else known,
             tx.count_leases(study.id, at.now),
             chain.head(tx, study),
-            tx.progress(study.id),
         )
     )
-    there = sum(count for count, _ in totals.values())
-    if now.batch == at.batch and there != now.told + now.early:
-        raise StudyDamagedError(
-            f"study {study.name!r}: of its open batch {now.told + now.early:,} rewards were told, "
-            f"and {there:,} are there; go on from a backup"
-        )
     told, (counted, sums) = run.pulls.copy(), run.totals()
     for arm, (count, total) in () if at.finished else totals.items():
         told[arm] += count
@@ -136,6 +140,17 @@ def status_of(
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
         **_options_and_outlook(run),
     }
+
+
+def _open_totals(tx: Transaction, study: StudyRecord, at: StudyProgress) -> Totals:
+    totals, now = tx.totals(study.id, at.first, at.last), tx.progress(study.id)
+    there = sum(count for count, _ in totals.values())
+    if now.batch == at.batch and there != now.told + now.early:
+        raise StudyDamagedError(
+            f"study {study.name!r}: of its open batch {now.told + now.early:,} rewards were told, "
+            f"and {there:,} are there; go on from a backup"
+        )
+    return totals
 
 
 def _limits(run: Run, samples: int, cost: float) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.findings import Guarantee
-from surepick.arrays.validate import positive, real, whole
+from surepick.arrays.validate import TEN_YEARS, positive, real, whole
 from surepick.conditions import joined, read_stated, stated
 from surepick.errors import RunStateError
 from surepick.problem import Problem
@@ -189,7 +189,7 @@ class Study(StudyCore):
         """
         belongs = check_stratum(self.desk.strata, stratum)
         n = min(whole(n, "n", least=1), 2**31)  # fewer may be handed out anyway
-        lease, wait = positive(lease, "lease"), real(wait, "wait")
+        lease, wait = positive(lease, "lease", TEN_YEARS), real(wait, "wait")
         named = worker is not None
         holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex)
         desk = self.desk
@@ -447,7 +447,8 @@ class Study(StudyCore):
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         run, at = self.desk.load()
         checks = self.checks()
-        found = status_of(self.storage, self._record, run, at, checks)
+        known = None if self._sends_traffic else self._findings.open_totals(at)
+        found = status_of(self.storage, self._record, run, at, checks, known)
         failed = failure_warnings(self.storage, self._record.id, run)
         against = " and ".join([*failed, *checks.broken])
         answer = self._concluded(run, checks) if run.stopped else None

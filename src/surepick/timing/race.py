@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import get
-from surepick.arrays.validate import probability, real, whole
+from surepick.arrays.validate import real, risk, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.promise import Promised
@@ -76,7 +76,7 @@ def fastest(
     ('one', True)
     """
     stage = _Stage(options, max_runs, max_seconds, warmup, seed, progress)
-    margin, delta = _margin(epsilon), probability(delta, "delta")
+    margin, delta = _margin(epsilon), risk(delta, "delta")
     if quantile is not None and margin:
         raise InvalidInputError("epsilon: with a quantile nothing but the best one is looked for")
 

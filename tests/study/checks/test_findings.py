@@ -102,3 +102,21 @@ def test_tells_that_a_clock_hides_are_found_all_the_same(monkeypatch):
         study.tell(pull.id, 1.0)
     study.checks()
     assert study._findings.tally.summary().counts.sum() == 20
+
+
+def test_a_look_does_not_add_up_the_open_batch_again(storage_url, monkeypatch):
+    study = sp.create_study("s", sp.Problem(ARMS, noise=1.0), "peleg", storage_url, delta=0.2)
+    pulls = study.ask(20)
+    study.tell_many([(pull.id, 1.0 + pull.arm) for pull in pulls[:12]])
+    fresh = sp.load_study("s", storage_url).status()
+    study.status()
+    for pull in pulls[12:]:
+        study.tell(pull.id, 1.0 + pull.arm)
+    steps = study.storage.read(lambda tx: type(tx))
+    totals = study.storage.read(lambda tx: tx.totals(study._record.id, 0, 20))
+    monkeypatch.setattr(steps, "totals", None)  # whoever adds them up fails
+    seen = study.status()
+    assert (fresh["samples"], seen["samples"], seen["batch"]["told"]) == (12, 20, 20)
+    assert seen["pulls"] == [totals.get(arm, (0, 0.0))[0] for arm in range(len(ARMS))]
+    for arm, (count, total) in totals.items():
+        assert seen["means"][arm] == pytest.approx(total / count)

@@ -19,7 +19,7 @@ import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
-from surepick.arrays.validate import positive, probability, whole
+from surepick.arrays.validate import SEEDS, positive, probability, whole
 from surepick.bench.named import Named, instance_named
 from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
 from surepick.simulate.instance import Instance
@@ -170,7 +170,7 @@ class Plan:
                 raise InvalidInputError(f"{name} must name at least one")
             object.__setattr__(self, name, values)
         whole(self.trials, "trials", least=1)
-        whole(self.seed, "seed")
+        whole(self.seed, "seed", most=SEEDS)
         for name in ("max_ratio", "time_limit"):
             if getattr(self, name) is not None:
                 positive(getattr(self, name), name)

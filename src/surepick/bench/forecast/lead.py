@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.registry import DEFAULT
-from surepick.arrays.validate import positive, probability, whole
+from surepick.arrays.validate import SEEDS, positive, probability, risk, whole
 from surepick.bench.compare.plan import Contender
 from surepick.bench.forecast.fixed import AB_TEST, fixed_sample
 from surepick.bench.forecast.truths import Room, draw, draw_within, shrunk
@@ -120,9 +120,9 @@ class LeadToFind:
                 "costs: a forecast counts measurements, not their costs; leave costs out"
             )
         self._tell_twins_apart()
-        probability(self.delta, "delta")
+        risk(self.delta, "delta")
         whole(self.trials, "trials", least=2)
-        whole(self.seed, "seed")
+        whole(self.seed, "seed", most=SEEDS)
         positive(self.seconds, "seconds")
         if self.max_samples is not None:
             whole(self.max_samples, "max_samples", least=1)

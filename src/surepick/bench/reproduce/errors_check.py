@@ -17,7 +17,7 @@ from surepick.algorithms import names
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.phases.elimination import PhasedState
 from surepick.algorithms.sequential import SequentialState
-from surepick.arrays.validate import probability, whole
+from surepick.arrays.validate import SEEDS, probability, whole
 from surepick.bench.compare.plan import Contender
 from surepick.bench.named import build_instance
 from surepick.bench.reproduce.tasks import COLUMNS, Task
@@ -60,7 +60,7 @@ class ErrorCheck:
 
     def __post_init__(self) -> None:
         probability(self.delta, "delta")
-        whole(self.seed, "seed")
+        whole(self.seed, "seed", most=SEEDS)
         if self.trials is not None:
             whole(self.trials, "trials", least=1)
         for name in self.algorithms:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays.validate import probability, whole
+from surepick.arrays.validate import SEEDS, probability, whole
 from surepick.bench.compare.plan import Contender
 from surepick.bench.progress import Progress
 from surepick.bench.reproduce.figures import FIGURES, Figure, figure
@@ -65,7 +65,7 @@ class Reproduction:
             Contender.named(name)
         if self.trials is not None:
             whole(self.trials, "trials", least=1)
-        whole(self.seed, "seed")
+        whole(self.seed, "seed", most=SEEDS)
         probability(self.delta, "delta")
 
     def describe(self, version: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from surepick.storage.records import (
     Event,
     Lease,
     Link,
+    Overview,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -111,6 +112,15 @@ class SqlTransaction(SqlTraffic, Transaction):
 
     def studies(self) -> list[StudyRecord]:
         return [StudyRecord(*row) for row in self._run(sql.STUDY.order_by(studies.c.id))]
+
+    def overview(self) -> list[Overview]:
+        found = []
+        for row in self._run(sql.overview_query(self._clock)):
+            study, at, summary, out = (row[part] for part in sql.OVERVIEW_PARTS)
+            kept = None if summary[0] is None else Summary(*summary)
+            one = Overview(StudyRecord(*study), StudyProgress(*at), kept, out[0] is not None)
+            found.append(one)
+        return found
 
     def remove_study(self, study: int) -> None:
         for table in sql.TABLES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 from sqlalchemy import bindparam, case, delete, func, insert, literal_column, select, update
@@ -14,6 +15,7 @@ from surepick.storage.records import (
     Link,
     StudyProgress,
     StudyRecord,
+    Summary,
     Tell,
 )
 from surepick.storage.sql.sums import checked
@@ -126,3 +128,23 @@ def progress_query(clock: str, lock: bool) -> Any:
     columns = [*fields_of(progress, StudyProgress), literal_column(clock).label("now")]
     query = select(*columns).where(progress.c.study == _s)
     return query.with_for_update() if lock else query
+
+
+_OF_STUDY, _OF_PROGRESS = fields_of(studies, StudyRecord), fields_of(progress, StudyProgress)
+_there, *_others = fields_of(summaries, Summary)
+_OF_SUMMARY = [case((summaries.c.study.is_not(None), _there)), *_others]  # not every study has one
+_ends = accumulate([0, len(_OF_STUDY), len(_OF_PROGRESS) + 1, len(_OF_SUMMARY), 1])
+#: where what makes up an overview stands in its rows: study, progress, summary, a pull that is out
+OVERVIEW_PARTS = [slice(*ends) for ends in pairwise(_ends)]
+
+
+@cache
+def overview_query(clock: str) -> Any:
+    """What lists show of all studies, in one step."""
+    now = literal_column(clock)
+    one = select(checked(leases.c.pull)).where(leases.c.study == studies.c.id).limit(1)
+    out = one.where(leases.c.until > now, leases.c.since <= now + CLOCK_SLACK)
+    columns = [*_OF_STUDY, *_OF_PROGRESS, now.label("now"), *_OF_SUMMARY, out.scalar_subquery()]
+    query = select(*columns).join(progress, progress.c.study == studies.c.id)
+    query = query.join(summaries, summaries.c.study == studies.c.id, isouter=True)
+    return query.order_by(studies.c.id)

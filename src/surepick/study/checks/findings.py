@@ -29,6 +29,7 @@ class Findings:
         self.tally = Tally(n_arms, cut)
         self._scales = UnequalScales(n_arms)
         self._batches = 0  # that these scales are from
+        self._at: StudyProgress | None = None  # where the study stood when all was read
 
     def checks(self, run: Run, revision: int = 0) -> Checks | None:
         """What they say now, with the run as of the last complete batch and correction.
@@ -43,6 +44,7 @@ class Findings:
                 if all_read is None:
                     return None
                 if all_read:
+                    self._at = at
                     break
             state = (at.batch, at.told, revision, run.batches)
             if self._known is None or self._known[0] != state:
@@ -51,6 +53,20 @@ class Findings:
                 told = Measured(*known, tuple(self.tally.came_back()))
                 self._known = (state, check_rewards(run, told))
             return self._known[1]
+
+    def open_totals(self, at: StudyProgress) -> dict[int, tuple[int, float]] | None:
+        """What was told beyond the complete batches, of each arm: how many, and their sum.
+
+        None where the study does not stand at the batch that was looked at last, or where fewer
+        or more rewards were there than it is said to have.
+        """
+        with self._lock:
+            seen = self._at
+            if seen is None or (seen.batch, seen.revision) != (at.batch, at.revision):
+                return None
+            totals = self.tally.open_totals()
+            there = sum(count for count, _ in totals.values())
+            return totals if there == seen.told + seen.early else None
 
     def _look_at_scales(self, run: Run) -> None:
         """How much rewards of the same option differ in the batches that are new."""

@@ -39,11 +39,11 @@ class Tally:
     def __init__(self, n_arms: int, cut: Cut = as_told) -> None:
         self._n_arms, self._cut = n_arms, cut
         self._past = -1  # past measurements that count; -1: not looked yet
-        self._first = 0  # first pull of the open batch
+        self._first = self._next = 0  # first pull of the open batch, and of the one after it
         self._closed = ArmSummary.of(n_arms, [], [])
         self._windows = Timeline(n_arms)
         self._repeats = Repeats()
-        self._open = _nothing()
+        self._open = _nothing()  # as they were told, also of batches that were asked for ahead
 
     def update(self, tx: Transaction, study: int, at: StudyProgress) -> bool:
         """Take in what was told since the last time; whether that was all.
@@ -66,16 +66,28 @@ class Tally:
             self._first, self._open = end, _nothing()
             if end < at.first:
                 return False
-        if len(self._open.pulls) == at.told:
+        self._next = at.first + at.size
+        if len(self._open.pulls) == at.told + at.early:
             return True
-        last, known = at.first + at.size, self._open
+        last, known = at.last, self._open
         since = float(known.times.max()) - _CLOCK_SLACK if len(known.times) else None
-        new = self._counted(tx.rewards(study, at.first, last, since))
-        merged = _merged(known, new)
-        if len(merged.pulls) != at.told and since is not None:
-            merged = self._counted(tx.rewards(study, at.first, last))
+        merged = _merged(known, tx.rewards(study, at.first, last, since))
+        if len(merged.pulls) != at.told + at.early and since is not None:
+            merged = tx.rewards(study, at.first, last)
         self._open = merged
         return True
+
+    def open_totals(self) -> dict[int, tuple[int, float]]:
+        """Of what is not in a complete batch yet: for each arm how many, and their sum, as told."""
+        counts = np.bincount(self._open.arms, minlength=self._n_arms)
+        sums = np.bincount(self._open.arms, self._open.values, self._n_arms)
+        return {int(arm): (int(counts[arm]), float(sums[arm])) for arm in np.flatnonzero(counts)}
+
+    def _of_open_batch(self) -> Rewards:
+        """The rewards of the open batch as they count; not those of batches after it."""
+        end, kept = int(np.searchsorted(self._open.pulls, self._next)), self._open
+        own = (kept.pulls[:end], kept.arms[:end], kept.values[:end], kept.times[:end])
+        return self._counted(Rewards(*own, None if kept.strata is None else kept.strata[:end]))
 
     def _counted(self, rewards: Rewards) -> Rewards:
         return replace(rewards, values=self._cut(rewards.values))
@@ -99,17 +111,19 @@ class Tally:
 
     def came_back(self) -> list[int]:
         """Arms whose rewards came back to the last digit, though they could be any."""
-        return self._repeats.and_of(self._open.arms, self._open.values).options()
+        opened = self._of_open_batch()
+        return self._repeats.and_of(opened.arms, opened.values).options()
 
     def summary(self) -> ArmSummary:
         """Everything, per arm."""
-        values = without_levels(self._open, self._closed)
-        return self._closed + ArmSummary.of(self._n_arms, self._open.arms, values)
+        opened = self._of_open_batch()
+        values = without_levels(opened, self._closed)
+        return self._closed + ArmSummary.of(self._n_arms, opened.arms, values)
 
     def timeline(self) -> Timeline:
         """Everything, in the order in which the pulls were handed out."""
         timeline = self._windows.copy()
-        opened = self._open
+        opened = self._of_open_batch()
         values = without_levels(opened, self._closed)
         timeline.add_numbered(self._past + opened.pulls, opened.arms, values)
         return timeline

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from surepick.arrays.validate import positive, whole
+from surepick.arrays.validate import TEN_YEARS, positive, whole
 from surepick.errors import SurepickError, UnknownPullError
 from surepick.storage import Transaction
 from surepick.storage.records import Holder, Lease
@@ -153,7 +153,7 @@ class Crowd:
                 holder = ANONYMOUS + uuid.uuid4().hex
                 if one.worker is not None:
                     holder = as_name(one.worker, "worker")
-                n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease")
+                n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease", TEN_YEARS)
                 stratum = check_stratum(self._desk.strata, one.stratum)
                 who = Holder(holder, one.token)
                 new = FEW if n > FEW and not one.same else None

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.registry import DEFAULT, get
+from surepick.arrays.validate import risk
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.rewards import read_rewards
@@ -132,7 +133,7 @@ def look_back(
     reports = [(name, *_report(problem, part)) for name, part in parts.items()]
     if control is not None and control not in problem.labels:
         raise UnknownNameError.among("control", control, problem.labels)
-    run = get(DEFAULT, delta=delta, epsilon=epsilon).start(problem)
+    run = get(DEFAULT, delta=risk(delta, "delta"), epsilon=epsilon).start(problem)
     run.waits = Waiting()
     lifts, ratio, seen = _lifts(problem, control), RatioTest(problem.n_arms), []
     for name, counts, shares in reports:

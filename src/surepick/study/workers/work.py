@@ -47,6 +47,8 @@ _MOST_AT_ONCE = 8  # pulls that one worker takes with it
 _PATIENCE = 5.0  # seconds without anything to measure, after which it is said for whom one waits
 _LINGER = 0.05  # seconds at most for which a reward waits for others, to be told together
 _REFUSALS = 10  # in a row, after which a service is left alone
+MOST_WORKERS = 1024  #: threads of one process
+MOST_RETRIES = 1000  #: of one measurement
 _DEADLINE = 1.0  # seconds: what nobody could end is waited for so much longer
 _LATE = Fault("passing")
 
@@ -130,8 +132,8 @@ class Workers:
     ) -> None:
         self.study, self.measure = study, measure
         self.pace = Pace() if pace is None else pace
-        self.workers = whole(workers, "workers", least=1)
-        self.retries = whole(retries, "retries")
+        self.workers = whole(workers, "workers", least=1, most=MOST_WORKERS)
+        self.retries = whole(retries, "retries", most=MOST_RETRIES)
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self.work = Work()
         self._desk: Desk | None = getattr(study, "desk", None)  # of a study in a database here
