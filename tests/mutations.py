@@ -1428,8 +1428,8 @@ MUTATIONS = (
     Mutation(
         "each-of-many-intervals-at-delta",
         "study/traffic/look.py",
-        "self._lifts.intervals(run.algorithm.delta * parts)",
-        "self._lifts.intervals(run.algorithm.delta)",
+        "self._lifts.intervals(own)",
+        "self._lifts.intervals(run.algorithm.delta * np.ones(len(own)))",
         "study/traffic/test_study.py -k hold_together",
     ),
     Mutation(
