@@ -1904,8 +1904,8 @@ MUTATIONS = (
     Mutation(
         "paused-but-nobody-hears",
         "client/replies.py",
-        '"told", "finished", "paused")',
-        '"told", "finished")',
+        '"finished", "paused", "ahead"',
+        '"finished", "ahead"',
         "client/test_alike.py",
     ),
     Mutation(
