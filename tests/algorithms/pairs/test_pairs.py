@@ -258,7 +258,7 @@ def _ask_for_three(body):
     ("forge", "why"),
     [
         (_name_others, "dropped is chosen"),
-        (_ask_for_one, "not the one that the algorithm was set to"),
+        (_ask_for_one, "its claim has 'candidates', by what was asked"),
         (_ask_for_three, "capital"),
         (_turn_a_result, "capital"),
     ],
