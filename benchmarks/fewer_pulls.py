@@ -136,7 +136,8 @@ def near(most: float | None, trailing: float = 0.0) -> list[Change]:
         behind = np.where(bets.lead < 0, bets.lead**2 * bets.information, 0.0)
         return bets._replace(shares=bets.shares - trailing * behind), news
 
-    return [(state, "NEARNESS", most), (market.CompiledMarket, "_pairs", pairs)]
+    at_most = math.inf if most is None else most
+    return [(market, "NEARNESS", at_most), (market.CompiledMarket, "_pairs", pairs)]
 
 
 VARIANTS: dict[str, Callable[[], list[Change]]] = {

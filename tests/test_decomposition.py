@@ -77,18 +77,18 @@ def test_the_command_writes_its_tables(tmp_path, monkeypatch):
 # -- other choices ---------------------------------------------------------------------------
 def test_every_variant_changes_what_is_pulled_and_nothing_stays_changed():
     task = ("standard:gap=0.8,d=6", 2, 5)
-    before = fewer_pulls.measure(("as up to release 0.2", *task))["rows"]
+    before = fewer_pulls.measure(("usual pace", *task))["rows"]
     for variant in fewer_pulls.VARIANTS:
         found = fewer_pulls.measure((variant, *task))["rows"]
         # basis vectors are equally far from each other: none of them is near
-        same = variant == "as up to release 0.2" or variant.startswith("near rivals")
+        same = variant == "usual pace" or variant.startswith("near rivals")
         assert (found == before) == same, variant
-    assert fewer_pulls.measure(("as up to release 0.2", *task))["rows"] == before
+    assert fewer_pulls.measure(("usual pace", *task))["rows"] == before
 
 
 def test_a_near_rival_counts_for_less_where_that_is_asked_for():
     task = ("many_arms:k=40", 1, 5)
-    plain = fewer_pulls.measure(("as up to release 0.2", *task))["rows"]
+    plain = fewer_pulls.measure(("usual pace", *task))["rows"]
     assert fewer_pulls.measure(("near rivals: 100 times at most", *task))["rows"] != plain
 
 

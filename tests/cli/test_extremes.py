@@ -29,6 +29,8 @@ def test_plan_takes_or_refuses_every_number(surepick, option):
         assert "Traceback" not in err
 
 
-def test_as_many_pulls_as_anybody_may_write_down_can_be_asked_for(surepick):
+def test_more_pulls_than_anybody_can_count_are_not_asked_for(surepick):
     assert surepick("new", "s", "options.csv")[0] == 0
-    assert surepick("ask", "s", "-n", HUGE)[0] == 0
+    code, _, err = surepick("ask", "s", "-n", HUGE)
+    assert (code, "n must be at most 9,007,199,254,740,992" in err) == (2, True)
+    assert surepick("ask", "s", "-n", str(2**53))[0] == 0

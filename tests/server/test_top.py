@@ -57,7 +57,7 @@ def test_the_command_asks_for_several(surepick):  # noqa: F811
     _, out, _ = surepick("status", "two")
     assert "2 of 4 options not ruled out" in out
     assert "p-value" in out
-    assert out.count("the answer") == 2
+    assert out.count("the answer") == 3
     code, out, _ = surepick("new", "three", "options.csv", "--traffic", "--top", "2")
     assert code == 0
     assert "Asked: which 2 options are the best." in out

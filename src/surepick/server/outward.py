@@ -13,7 +13,8 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -82,7 +83,13 @@ def addresses_of(host: str, port: int, private: bool) -> list[str]:
 
 def post(url: str, body: bytes, headers: dict[str, str], private: bool, most: int = 0) -> Reply:
     """See :func:`send`, for those who wait for it."""
-    return asyncio.run(send(url, body, headers, private, most))
+    return to_its_end(send(url, body, headers, private, most))
+
+
+def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """What comes of it, for whoever waits; also where another loop runs in this thread."""
+    with ThreadPoolExecutor(1) as alone:
+        return alone.submit(asyncio.run, work).result()
 
 
 async def send(

@@ -244,7 +244,7 @@ class Webhooks:
             await sending.begin()
             return await sending.all_done()
 
-        return asyncio.run(all_of_it())
+        return outward.to_its_end(all_of_it())
 
 
 class Sending:

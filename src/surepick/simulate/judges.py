@@ -16,7 +16,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.run import Run
-from surepick.run.order import Draws
+from surepick.run.order import Draws, seed_for
 
 
 class Judge:
@@ -116,8 +116,9 @@ def decided(algorithm: Pairs, problem: Problem, judge: Judge, seed: int) -> Pair
     """
     algorithm.check_problem(problem)
     state, batch = algorithm.begin(problem, np.random.default_rng(seed)), 0
+    order = seed_for(algorithm, problem, seed)
     while not state.finished and state.samples < algorithm.sample_limit():
-        state.draws = Draws(seed, batch)
+        state.draws = Draws(order, batch)
         pulls = state.propose(algorithm.sample_limit() - state.samples)
         first, second = state.pairing.firsts(pulls.arms), state.pairing.seconds(pulls.arms)
         state.observe(pulls, judge.many(first, second, state.items_of(pulls)))

@@ -247,6 +247,7 @@ def has_a_name(worker: str) -> bool:
     return not worker.startswith((ANONYMOUS, ONCE))
 
 
+_ANY = 2**1000  # what never was a number of a pull is said so, however large it is
 #: what to do with a measurement of an option that was not asked for
 UNASKED = (
     "tell rewards by the numbers of the pulls that ask hands out. If you have a measurement that "
@@ -260,7 +261,7 @@ def as_pull(number: Any) -> int:
     """The number of a pull that may exist, or an error."""
     if isinstance(number, str):
         raise InvalidTypeError(f"pull_id: {number!r:.80} is not the number of a pull; {UNASKED}")
-    pull = whole(number, "pull_id")
+    pull = whole(number, "pull_id", most=_ANY)
     if pull >= 2**62:
         raise UnknownPullError(f"this study never handed out pull {pull}")
     return pull

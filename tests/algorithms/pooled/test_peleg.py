@@ -464,7 +464,8 @@ def test_precise_rewards_need_few_pulls(large, noise, scale):
         batch = run.ask()
         run.tell(batch, arms[batch.arms] @ [1.0, 0.3] + scale * rng.standard_normal(batch.size))
     assert run.samples <= 24
-    assert run.answer.guarantee
+    # Where nothing varies, nobody can tell whether one draw was counted often.
+    assert bool(run.answer.guarantee) == (scale > 0)
     assert run.answer.arm == int(np.argmax(arms @ [1.0, 0.3]))
 
 

@@ -24,7 +24,7 @@ def measured(run, rng, draw):
 def raced(draw, n, seed=0, delta=0.05, p=0.5, cap=20_000, **settings):
     """A run to its end; ``draw`` gives rewards of arms."""
     algorithm = sp.algorithms.PooledPeleg(delta, quantile=p, max_samples=cap, **settings)
-    run, rng = algorithm.start(problem(n), rng=seed), np.random.default_rng(seed)
+    run, rng = algorithm.start(problem(n), seed=seed), np.random.default_rng(seed)
     while not run.stopped:
         measured(run, rng, draw)
     return run
@@ -126,7 +126,7 @@ def test_standings_have_quantiles_and_intervals():
 
 def test_a_saved_run_goes_on_as_it_would_have():
     algorithm = sp.algorithms.PooledPeleg(0.05, quantile=0.75)
-    run, again = (algorithm.start(problem(3), rng=1) for _ in range(2))
+    run, again = (algorithm.start(problem(3), seed=1) for _ in range(2))
     rng, other = np.random.default_rng(2), np.random.default_rng(2)
 
     def draw(arms, rng):
@@ -141,7 +141,7 @@ def test_a_saved_run_goes_on_as_it_would_have():
 
 def test_options_may_come_and_go():
     algorithm, rng = sp.algorithms.PooledPeleg(0.1, quantile=0.8), np.random.default_rng(5)
-    run, scales = algorithm.start(problem(3), rng=3), np.array([1.0, 1.4, 0.6, 2.5, 1.0])
+    run, scales = algorithm.start(problem(3), seed=3), np.array([1.0, 1.4, 0.6, 2.5, 1.0])
 
     def draw(arms, rng):
         return rng.exponential(size=len(arms)) * scales[arms]
@@ -178,7 +178,7 @@ def test_features_guide_and_costs_count():
 def test_past_measurements_count_or_guide():
     rng = np.random.default_rng(1)
     for in_advance in (True, False):
-        run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(3), rng=3)
+        run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(3), seed=3)
         arms = rng.integers(3, size=60)
         run.tell_past(arms, rng.exponential(size=60) + arms, chosen_in_advance=in_advance)
         while not run.stopped:
@@ -196,7 +196,7 @@ def test_batches_may_be_small_and_overlap():
     run = raced(draw, 3, p=0.6, max_batch=7)
     assert run.answer.arm == 2
     assert checked(run).complete
-    run = sp.algorithms.PooledPeleg(0.1, quantile=0.6).start(problem(3), rng=3)
+    run = sp.algorithms.PooledPeleg(0.1, quantile=0.6).start(problem(3), seed=3)
     while not run.stopped:
         first = run.ask()
         run.ask_ahead()
@@ -252,7 +252,7 @@ def test_percentiles_have_names():
 
 
 def test_intervals_of_all_that_may_ever_lead_have_their_part_of_delta():
-    run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(2), rng=0)
+    run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(2), seed=0)
     spent = []
     rng = np.random.default_rng(0)
     for came in range(6):
@@ -274,7 +274,7 @@ def test_intervals_of_all_that_may_ever_lead_have_their_part_of_delta():
 
 
 def test_intervals_are_not_about_past_measurements_that_were_chosen_by_results():
-    run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(2), rng=0)
+    run = sp.algorithms.PooledPeleg(0.1, quantile=0.5).start(problem(2), seed=0)
     run.tell_past([0, 0, 1], [900.0, 900.0, 901.0], chosen_in_advance=False)
     rng = np.random.default_rng(0)
     for _ in range(4):

@@ -19,7 +19,7 @@ def problem(n, **more):
 def raced(draw, n, seed, delta=0.05, cap=2000, **settings):
     """A run to its end; ``draw`` gives rewards of arms."""
     algorithm = sp.algorithms.get("pooled-peleg", delta=delta, max_samples=cap, **settings)
-    run, rng = algorithm.start(problem(n), rng=seed), np.random.default_rng(seed)
+    run, rng = algorithm.start(problem(n), seed=seed), np.random.default_rng(seed)
     while not run.stopped:
         batch = run.ask()
         run.tell(batch, draw(batch.arms, rng))
@@ -95,7 +95,7 @@ def test_features_that_are_trusted_are_refused_and_may_guide():
 
 
 def test_options_on_the_same_items():
-    run = sp.algorithms.PooledPeleg(0.05, items=40).start(problem(3), rng=0)
+    run = sp.algorithms.PooledPeleg(0.05, items=40).start(problem(3), seed=0)
     rng = np.random.default_rng(0)
     while not run.stopped:
         batch = run.ask()
@@ -140,7 +140,7 @@ def test_the_two_best():
 def test_past_measurements(past_chosen):
     rng = np.random.default_rng(3)
     algorithm, arms = sp.algorithms.PooledPeleg(0.05), np.repeat([0, 1, 2], 8)
-    run = algorithm.start(problem(3), rng=0)
+    run = algorithm.start(problem(3), seed=0)
     run.tell_past(arms, np.exp(arms + rng.normal(size=len(arms))), chosen_in_advance=past_chosen)
     while not run.stopped:
         batch = run.ask()
@@ -150,7 +150,7 @@ def test_past_measurements(past_chosen):
 
 
 def test_runs_go_on_from_files_as_if_nothing_had_happened():
-    run, rng = sp.algorithms.PooledPeleg(0.05).start(problem(3), rng=0), np.random.default_rng(0)
+    run, rng = sp.algorithms.PooledPeleg(0.05).start(problem(3), seed=0), np.random.default_rng(0)
     for _ in range(4):
         batch = run.ask()
         run.tell(batch, rng.lognormal(0.3 * batch.arms, 1.0))
