@@ -24,6 +24,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import benchmarks.nothing_kept  # noqa: F401
+
 import surepick as sp
 from surepick.integrations.comparing import compare
 

@@ -36,6 +36,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import benchmarks.nothing_kept  # noqa: F401
 import numpy as np
 from benchmarks.recorded import FOLDER, table
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import benchmarks.nothing_kept  # noqa: F401
 import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.neighbors import KNeighborsClassifier

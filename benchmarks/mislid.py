@@ -31,7 +31,7 @@ from scipy.linalg import qr
 from scipy.optimize import nnls
 from scipy.special import lambertw
 
-from surepick.game import AdaHedge
+from surepick.research.game import AdaHedge
 
 _LEAST = 1e-9  # share of all weight that keeps a problem well posed where a weight vanishes
 

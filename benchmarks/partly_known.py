@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import benchmarks.nothing_kept  # noqa: F401
 import numpy as np
 
 from surepick.integrations.evaluations import ScoreTable, decide

@@ -31,8 +31,9 @@ import numpy as np
 from numba import njit
 
 import surepick as sp
-from surepick.algorithms.glr import fws_kernels, lazy_ts_kernels, lingame_kernels
-from surepick.algorithms.glr.kernels import (
+from surepick.arrays.kernels import back_substitute, whiten
+from surepick.research import fws_kernels, lazy_ts_kernels, lingame_kernels
+from surepick.research.glr_kernels import (
     LEADER,
     READY,
     TIME,
@@ -42,8 +43,7 @@ from surepick.algorithms.glr.kernels import (
     rival_variances,
     stands,
 )
-from surepick.algorithms.sequential import NEED, STOP
-from surepick.arrays.kernels import back_substitute, whiten
+from surepick.research.sequential import NEED, STOP
 from surepick.simulate import Instance
 
 NEVER, SELECTIVE, FULL = 0, 1, 2

@@ -18,7 +18,7 @@ import surepick as sp
 from surepick.algorithms import names
 from surepick.algorithms.registry import maker
 from surepick.arrays.compiled import compiling
-from surepick.game import solve_game
+from surepick.research.game import solve_game
 from surepick.simulate import conformance
 
 _SLOPE = np.array([[1.0, 0.0], [1.0, 0.4], [1.0, 1.0]])

@@ -10,6 +10,7 @@ from tests.breadth import mark_the_rest
 from tests.forks.client import ADDRESS, Parent
 from tests.postgres import Server, fast_folder
 
+from surepick.calls.kept import VARIABLE
 from surepick.run import Run, order
 
 # The same examples on every machine and in every run; kernels compile on first use: no deadline.
@@ -52,14 +53,15 @@ def pytest_collection_modifyitems(items):
 def _is_its_turn(item):
     """Whether a test of studies runs on this storage every time; on the others: make validate.
 
-    They take turns by the names of tests, so each is used by a third of them.
+    They take turns by the names of tests: the quicker one is, the more use it.
     """
     given = item.callspec.params if hasattr(item, "callspec") else {}
     chosen = str([mark.args[0] for mark in item.iter_markers("parametrize")])
     for fixture, kinds in (("storage_url", STORAGES), ("shared_url", SHARED)):
         if fixture in given and fixture not in chosen:
             name = item.nodeid.replace(given[fixture], "")
-            return given[fixture] == kinds[zlib.crc32(name.encode()) % len(kinds)]
+            turns = [kind for i, kind in enumerate(reversed(kinds)) for _ in range(i + 1)]
+            return given[fixture] == turns[zlib.crc32(name.encode()) % len(turns)]
     return True
 
 
@@ -89,6 +91,7 @@ def pytest_configure(config):
     Orders of pulls that are not seeded are the same each time; ``drawn_orders`` has them drawn.
     """
     order.fresh_seed = lambda: 0
+    os.environ[VARIABLE] = "none"  # what a test keeps, it keeps in a folder of its own
     if ADDRESS not in os.environ:
         parent = Parent()
         os.environ[ADDRESS] = parent.address

@@ -6,7 +6,6 @@ import sys
 
 import anyio
 import pytest
-from mcp import ClientSession, StdioServerParameters, stdio_client
 
 import surepick as sp
 from surepick.agents import Place, Tools, mcp_server
@@ -19,6 +18,8 @@ def spoken(storage, *options, talk):
     """What a client hears in a conversation with ``surepick mcp``."""
     words = ["-m", "surepick", "mcp", "--storage", storage, *options]
     env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    from mcp import ClientSession, StdioServerParameters, stdio_client  # it takes a while
+
     server = StdioServerParameters(command=sys.executable, args=words, env=env)
 
     async def conversation():
@@ -161,3 +162,39 @@ def test_faults_are_told_without_a_trace(capfd):
 def test_rewards_of_one_call_have_a_most(storage):
     with pytest.raises(InvalidInputError, match="rewards: 200,000 at once"):
         Tools(Place(storage)).tell("glue", [{"pull": 0, "reward": 1}] * 200_000)
+
+
+def test_many_calls_at_once_and_wrong_ones_leave_it_as_it_was(storage):
+    wrong = [
+        ("verify", {"certificate": "[" * 200_000}, "recursion"),
+        ("tell", {"study": "s", "rewards": [{"pull": "x", "reward": [1]}]}, "'x' is not the num"),
+        ("tell", {"study": "s", "rewards": "no"}, "list"),
+        ("ask", {"study": "s", "count": -5}, "n must be at least 1"),
+        ("ask", {"study": "s", "count": 10**30}, "n must be at most"),
+    ]
+
+    async def talk(session, _begun):
+        made = {"name": "s", "options_csv": OPTIONS, "rewards": "yes-no"}
+        content(await session.call_tool("create_study", made))
+        handed = []
+
+        async def ask(worker):
+            given = {"study": "s", "count": 1, "worker": worker}
+            found = content(await session.call_tool("ask", given))
+            handed.append((worker, found["pulls"][0]["pull"]))
+
+        async def go_wrong(tool, given, said):
+            heard = await session.call_tool(tool, given)
+            assert heard.is_error
+            assert said in heard.content[0].text
+
+        async with anyio.create_task_group() as group:
+            for worker in ("one", "two", "three", "one"):
+                group.start_soon(ask, worker)
+            for one in wrong:
+                group.start_soon(go_wrong, *one)
+        assert len(handed) == 4
+        assert len(set(handed)) == len({pull for _, pull in handed}) == 3  # one asked twice
+        return content(await session.call_tool("list_studies"))
+
+    assert spoken(storage, "--allow-writes", talk=talk) == {"studies": ["s"]}

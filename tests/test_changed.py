@@ -15,22 +15,26 @@ pytestmark = pytest.mark.validation
         (
             "src/surepick/statistics/bounded.py",
             "tests/statistics/test_bounded.py",
-            "tests/game/test_learners.py",
+            "tests/research/game/test_learners.py",
         ),
-        ("src/surepick/algorithms/phases/rage.py", "tests/conformance/test_algorithms.py", "-"),
+        ("src/surepick/research/rage.py", "tests/conformance/test_algorithms.py", "-"),
         (
             "src/surepick/verifier/rules/pooled/__init__.py",
             "tests/verifier/",
-            "tests/game/test_learners.py",
+            "tests/research/game/test_learners.py",
         ),
         (
             "src/surepick/problem/problem.py",
             "tests/study/test_study.py",
-            "tests/game/test_learners.py",
+            "tests/research/game/test_learners.py",
         ),
         ("src/surepick/bets.py", "tests/test_bets.py", "tests/client/"),
         ("docs/start.md", "tests/docs/test_pages.py", "tests/client/"),
-        ("tests/game/test_learners.py", "tests/game/test_learners.py", "tests/client/"),
+        (
+            "tests/research/game/test_learners.py",
+            "tests/research/game/test_learners.py",
+            "tests/client/",
+        ),
         ("src/surepick/server/page/js/main.js", "tests/server/page/", "tests/client/"),
     ],
 )

@@ -12,6 +12,7 @@ from surepick.bench.named import build_instance
 from surepick.simulate import Instance
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("text", ["standard:gap=0.8", "confounding:d=3,omega=0.4"])
 def test_factors_multiply_to_the_pulls_that_trials_take(text):
     delta, n = 0.1, 12

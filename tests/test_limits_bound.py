@@ -34,6 +34,7 @@ def nearest(shares, y, c, covariance):
     return min(prices)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("rho", [0.0, 0.8, -0.6])
 @pytest.mark.parametrize(
     ("y", "c"),

@@ -30,7 +30,8 @@ def patterns() -> list[tuple[str, str | None]]:
     """All patterns of the source, and where they are; None: it is not written down as a text."""
     found = []
     for path in sorted(ROOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        source = path.read_text()
+        for node in ast.walk(ast.parse(source)) if "re." in source else ():
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)

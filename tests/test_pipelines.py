@@ -76,14 +76,23 @@ def test_a_slower_branch_fails(place):
     assert suite.find("testcase").get("name") == "branch is not slower than main"
 
 
+def undecided(place, **asked):
+    """A race of equals; one in twenty may be decided all the same, three in a row hardly are."""
+    for _ in range(3):
+        done, outputs, _ = on_github(place, **asked)
+        if outputs["result"] == "undecided":
+            break
+    return done, outputs
+
+
 def test_undecided_has_its_own_exit_code(place):
     same = "main: true\nbranch: true"
     asked = {"commands": same, "not_slower_than": "main", "epsilon": "0.1%", "max_seconds": "0.5"}
-    done, outputs, _ = on_github(place, **asked)
+    done, outputs = undecided(place, **asked)
     assert (done.returncode, outputs["result"]) == (7, "undecided")
     suite = Xml.parse(place / outputs["junit"]).getroot()
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
-    done, _, _ = on_github(place, **asked, undecided="pass")
+    done, _ = undecided(place, **asked, undecided="pass")
     assert done.returncode == 0
 
 

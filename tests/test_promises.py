@@ -59,7 +59,7 @@ def borrowed(sources):
     return {
         (name, alias.name)
         for name, source in sources.items()
-        if not name.startswith(MADE)
+        if not name.startswith(MADE) and "surepick.promise" in source
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.ImportFrom) and node.module == "surepick.promise"
         for alias in node.names

@@ -94,7 +94,8 @@ def loaded(*names):
     return [n for n in names if n in sys.modules]
 
 heavy = ("scipy", "numba", "pandas", "matplotlib", "joblib", "click", "rich", "sqlalchemy")
-assert loaded(*heavy, "surepick.simulate", "surepick.design", "surepick.game") == [], loaded(*heavy)
+rooms = ("surepick.simulate", "surepick.design", "surepick.research")
+assert loaded(*heavy, *rooms) == [], loaded(*heavy, *rooms)
 dir(sp)
 problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]])
 algorithm = sp.algorithms.Peleg(delta=0.1)
@@ -169,6 +170,8 @@ def test_settings_an_algorithm_does_not_have_are_named():
         sp.algorithms.get("peleg", delta=0.1, speed=3)
     with pytest.raises(errors.InvalidInputError, match=r"peleg: .*'delta'"):
         sp.algorithms.get("peleg")
+    with pytest.raises(errors.InvalidInputError, match=r"^pairs: .* no setting 'baseline'; it has"):
+        sp.algorithms.get("pairs", delta=0.1, baseline=0)
 
 
 def test_algorithms_can_be_registered():

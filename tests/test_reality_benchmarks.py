@@ -23,6 +23,7 @@ def test_features_explain_the_share_that_they_should(share):
     assert raised.lead == pytest.approx(truth.lead + 0.25)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", truths.MISFITS)
 def test_features_do_not_describe_these_truths(name):
     for seed in range(3):

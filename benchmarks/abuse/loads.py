@@ -66,7 +66,7 @@ def _unknown_report() -> bytes:
 
 def record_refused(port: int, token: str, study: str, over: Any) -> Counter[int]:
     """Reports of 16 MB about options that there are not."""
-    return _again(port, token, over, f"{_API}/studies/{study}/record", _unknown_report())
+    return _again(port, token, over, f"{_API}/studies/{study}/acts/record", _unknown_report())
 
 
 def record_accepted(port: int, token: str, study: str, over: Any) -> Counter[int]:
@@ -87,7 +87,7 @@ def record_accepted(port: int, token: str, study: str, over: Any) -> Counter[int
         body = json.dumps({"period": shares["period"], "table": table}).encode()
         status = 0
         while status != 200 and not over.is_set():
-            status, content = connection.send("POST", f"{path}/record", body)
+            status, content = connection.send("POST", f"{path}/acts/record", body)
             statuses[status] += 1
             if status != 200:
                 time.sleep(0.05)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import benchmarks.nothing_kept  # noqa: F401
 import numpy as np
 
 #: the error probability that is asked for, wherever a cell says nothing else

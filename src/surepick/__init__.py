@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from surepick.errors import SurepickError
 
 if TYPE_CHECKING:
-    from surepick import algorithms, bets, design, game, notebook, simulate, study, timing
+    from surepick import algorithms, bets, design, notebook, simulate, study, timing
     from surepick.arrays.progress import watching
     from surepick.client import AsyncClient, Client
     from surepick.problem import Problem
@@ -34,7 +34,6 @@ __all__ = [
     "create_study",
     "delete_study",
     "design",
-    "game",
     "identify",
     "list_studies",
     "load_study",
@@ -46,8 +45,8 @@ __all__ = [
     "watching",
 ]
 
-_LAZY = ("algorithms", "bets", "design", "errors", "game", "notebook", "problem", "run", "simulate")
-_LAZY += ("storage", "study", "testing", "timing")
+_LAZY = ("algorithms", "bets", "design", "errors", "notebook", "problem", "research", "run")
+_LAZY += ("simulate", "storage", "study", "testing", "timing")
 _HOMES = {
     "surepick.arrays.progress": ("watching",),
     "surepick.client": ("AsyncClient", "Client"),

@@ -15,7 +15,7 @@ other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +132,31 @@ _RECORDED = (
         meaning="“Best” means best among all options that were ever added and not retired.",
         happened="options that came or went",
     ),
+    # Days, plates or batches do not count, for any option.
+    ConditionKind(
+        "aside",
+        "provided that the reason for setting aside {what} has nothing to do with which option is "
+        "better",
+        happened="something that was set aside",
+        fields=("what",),
+    ),
+    ConditionKind(
+        "aside-blind",
+        "provided that it was decided without seeing any results of then or later to set aside "
+        "{what} (claimed by {who})",
+        "if it was decided without seeing any results of then or later to set aside {what} (this "
+        "is what {who} said)",
+        happened="something that was set aside",
+        fields=("what", "who"),
+    ),
+    ConditionKind(
+        "aside-in-advance",
+        "with {what} left out, as recorded in advance",
+        plain="",
+        meaning="Left out, as recorded in advance: {what}.",
+        happened="something that was set aside",
+        fields=("what",),
+    ),
     # Visitors of a site: what is counted, and when.
     ConditionKind(
         "visitors",
@@ -167,6 +192,14 @@ _RECORDED = (
     ConditionKind(
         "keeps",
         "provided that which options keep the limits does not change from period to period",
+    ),
+    # Cells of a finite table; the answer lists them, with the reason of each.
+    ConditionKind(
+        "unmeasured",
+        "where a cell that could not be measured counts as the worst score ({cells} of them)",
+        plain="",
+        happened="cells that could not be measured",
+        fields=("cells",),
     ),
     # Where a report was dealt into two after it came in.
     ConditionKind(
@@ -230,6 +263,15 @@ _STATED = (
         happened="readings that were measured again",
         fields=("pulls",),
     ),
+    # Scores of an earlier program were taken on, as somebody said that they are the same.
+    ConditionKind(
+        "edited",
+        "provided that changes of the program that measures have changed no score, as scores of "
+        "before and after count",
+        "if changes of the program that measures have changed no score (those of before and after "
+        "count)",
+        happened="scores of a program that was changed",
+    ),
     # Items are not drawn from anything: they are all splits of the same rows.
     ConditionKind(
         "splits",
@@ -237,6 +279,17 @@ _STATED = (
         plain="",
         meaning="Items are splits of one data set: nothing is said of new data.",
         happened="items that are splits of one data set",
+    ),
+    # Runs that hung were ended.
+    ConditionKind(
+        "hung",
+        "where a run that did not end in its time counts as slower than all that did, as {runs} of "
+        "them were ended",
+        plain="",
+        meaning="A run that did not end in its time ({runs} of them were ended) counts as slower "
+        "than all that did.",
+        happened="runs that were ended",
+        fields=("runs",),
     ),
     # Something was timed run by run.
     ConditionKind("apart", "provided that a run does not change how long the next one takes"),
@@ -257,6 +310,36 @@ def stated(name: str, **fields: Any) -> Condition:
     if name not in _MAY_BE_STATED:
         raise UnknownNameError(f"condition {name!r}: a run can state {listed(_MAY_BE_STATED)}")
     return _MAY_BE_STATED[name].of(**fields)
+
+
+#: how it was decided to set something aside, and the condition that stands for it
+ASIDE = {"in advance": "aside-in-advance", "blind": "aside-blind", "afterwards": "aside"}
+
+
+def aside(entries: Sequence[Mapping[str, Any]]) -> list[Condition]:
+    """What a promise rests on where these were set aside, as certificates list them.
+
+    Examples
+    --------
+    >>> one = {"of": "period", "name": "monday", "decided": "in advance", "by": None}
+    >>> aside([one, one | {"name": "tuesday"}])
+    ["with period 'monday', period 'tuesday' left out, as recorded in advance"]
+    """
+    found = []
+    for decided, name in ASIDE.items():
+        some = [one for one in entries if one["decided"] == decided]
+        if some:
+            what = ", ".join(f"{one['of']} '{one['name']}'" for one in some)
+            who = dict.fromkeys("somebody" if one["by"] is None else one["by"] for one in some)
+            said = {"what": _short(what, f"{len(some)} × {some[0]['of']}")}
+            said["who"] = _short(", ".join(who), f"{len(who)} people")
+            kind = CONDITIONS[name]
+            found.append(kind.of(**{field: said[field] for field in kind.fields}))
+    return found
+
+
+def _short(text: str, otherwise: str) -> str:
+    return text if len(text) <= _LONGEST else otherwise
 
 
 def read_stated(saved: Any) -> tuple[Condition, ...]:

@@ -19,6 +19,10 @@ from surepick.text import plural
 PROVEN = ("pac", "eps-pac", "claims", "fdr")
 #: the kind of what is shown where no option is the answer
 NOBODY = "nobody"
+#: of what is shown where it is the answer only if any option is
+IF_ANY = "if-any"
+#: kinds that have a theorem behind them, whatever they say
+SHOWN = (*PROVEN, NOBODY, IF_ANY)
 #: how sure it is: with a probability, of a share on average, without any chance, or as it is said
 PROBABLY, ON_AVERAGE, FOR_CERTAIN, AS_SAID = "probably", "on average", "for certain", ""
 
@@ -150,8 +154,8 @@ class Promise:
 
     @property
     def shown(self) -> bool:
-        """Whether there is a theorem behind it, be it that no option is the answer."""
-        return self.kind in (*PROVEN, NOBODY)
+        """Whether there is a theorem behind it, be it that no option is the answer, or if any."""
+        return self.kind in SHOWN
 
     # -- exactly ---------------------------------------------------------------------------
     @property

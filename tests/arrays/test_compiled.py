@@ -31,6 +31,7 @@ def bits(run):
 
 
 # -- the same bits ---------------------------------------------------------------------------
+@pytest.mark.some(3)
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_runs_are_the_same_compiled_or_not(noise):
     for algorithm, arms in problems(noise):
@@ -51,6 +52,7 @@ def test_distances_are_the_same_compiled_or_not():
     np.testing.assert_allclose(out[:, 3], ((rows - points[:, 3]) ** 2).sum(axis=1))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "dim"), [("any", 0), ("symmetric", 6), ("yes-no", 6), (0.5, 12)])
 def test_whole_runs_of_many_options_are_the_same(noise, dim):
     def identified():

@@ -13,6 +13,7 @@ def kernels():
         yield gpu_kernels
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("count", "dim", "rank"), [(1, 1, 1), (5, 2, 2), (130, 12, 9), (257, 64, 64), (100, 100, 40)]
 )

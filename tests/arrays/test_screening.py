@@ -33,6 +33,7 @@ def both(monkeypatch, table, *given):
     return found, plain, looked_at[0]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("limit", [1, 300])
 def test_the_same_rows_with_the_same_values(monkeypatch, seed, limit):

@@ -124,6 +124,7 @@ def test_the_lower_bound_is_the_mean_over_truths(found):
         assert shown == pytest.approx(np.mean(each), rel=5e-3)
 
 
+@pytest.mark.validation
 def test_results_depend_on_nothing_else(found):
     alone = forecast(LeadToFind(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=6), jobs=2)
     assert alone.cell("rage", HALF_DELTA) == found.cell("rage", HALF_DELTA)

@@ -171,6 +171,7 @@ def test_algorithms_that_need_the_scale_need_a_kind_that_has_one():
         LeadToFind(Problem(LINE), gap=1.0, algorithms=["rage"])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", [None, "equal"])
 def test_a_guess_is_told_to_nobody_but_scales_everything(noise):
     """Twice the noise and twice the gap: the same runs, tests and bounds."""

@@ -72,9 +72,9 @@ FIVE = {"HTTPStatusCode": 429, "HTTPHeaders": {"retry-after": "5"}}
         (like("MyOwn", retry_after=12), "refused", 12.0),
         (TimeoutError(), "passing", None),
         (ConnectionResetError(), "passing", None),
-        (TypeError("f() missing 1 argument"), "broken", None),
-        (NameError("x"), "broken", None),
-        (ImportError("x"), "broken", None),
+        (TypeError("f() missing 1 argument"), "final", None),
+        (NameError("x"), "final", None),
+        (ImportError("x"), "final", None),
         (ValueError("could not convert"), "final", None),
         (json.JSONDecodeError("no", "{", 0), "final", None),
         (RuntimeError("dark"), "unknown", None),
@@ -122,19 +122,17 @@ def test_what_commands_say(code, said, kind, after):
     assert (found.kind, found.after) == (kind, after)
 
 
-def test_a_cell_is_to_blame_only_while_others_work():
-    row, late = InARow(), Fault("passing")
+def test_something_else_has_to_work_after_a_failure():
+    row = InARow()
     row.failed("a")
-    assert not row.only_this(late)  # nothing has worked yet
+    first = row.moment
+    assert not row.ever
+    assert not row.worked_since(first)
     row.worked()
+    assert row.worked_since(first)
     for cell in "bbbcd":
         row.failed(cell)
-        assert row.only_this(late)
-    assert not row.only_this(Fault("passing", of_service=True))
-    assert not row.only_this(Fault("broken"))
-    assert not row.only_this(Fault("refused"))
-    row.failed("e")  # one more: the service is away
-    assert not row.only_this(late)
-    assert row.count == 6
+        assert not row.worked_since(row.moment)
+    assert (row.count, row.different, row.ever) == (5, 3, True)
     row.worked()
-    assert row.count == 0
+    assert (row.count, row.different) == (0, 0)

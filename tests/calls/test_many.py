@@ -6,12 +6,14 @@ import threading
 import time
 import warnings
 
+import numpy as np
 import pytest
 from tests.calls.clock import Clock
 
 from surepick.calls.caller import Caller, TooLate
 from surepick.calls.many import Calls, Failed
 from surepick.calls.pace import Pace
+from surepick.calls.rule import as_score
 from surepick.errors import InvalidInputError
 
 
@@ -177,7 +179,7 @@ def test_errors_are_raised_where_they_end_it():
         Calls(call).all([(1,), (0,)], fatal=True)
     with Calls(call, workers=2) as calls:
         good, odd = calls.all([(1,), ("a",)])
-    assert (good, odd.fault.kind) == (1.0, "broken")
+    assert (good, odd.fault.kind) == (1.0, "final")
 
 
 def test_failures_count_as_the_worst_score_only_where_others_work():
@@ -195,10 +197,50 @@ def test_failures_count_as_the_worst_score_only_where_others_work():
         (0, "ValueError: no grade for 7"),
         (3, "ValueError: no grade for 8"),
     ]
-    with pytest.raises(ValueError, match="no grade"):
-        calls.scores([(10,), (11,), (12,), (13,)], worst=0.0)  # it is not one of them alone
     with pytest.raises(ValueError, match="no grade for 7"):
         Calls(call).scores([(1,), (7,)], worst=None)
+
+
+def test_where_many_fail_a_call_that_worked_is_made_once_more():
+    asked, away = [], []
+
+    def call(number):
+        asked.append(number)
+        if number > 5 or away:
+            raise ValueError(f"no grade for {number}")
+        return float(number)
+
+    calls = Calls(call)
+    calls.scores([(1,), (2,)], worst=0.0)
+    found, failed = calls.scores([(n,) for n in range(10, 20)], worst=0.0)
+    assert (found, len(failed)) == ([0.0] * 10, 10)  # an item that nobody can answer, say
+    assert asked == [1, 2, *range(10, 20), 2]  # one more call, for all of them
+    away.append(1)
+    with pytest.raises(ValueError, match="no grade for 20"):  # none of them is counted
+        calls.scores([(n,) for n in range(20, 30)], worst=0.0)
+
+
+def test_where_nothing_has_worked_yet_others_are_tried():
+    def call(item):
+        if item == 0:
+            raise TypeError("the reply was empty")
+        return 1.0
+
+    with pytest.raises(TypeError):
+        Calls(call).scores([(0,)], 0.0)
+    with pytest.raises(TypeError):
+        Calls(call).scores([(0,)], 0.0, [(0,), (0,), (0,), (1,)])  # no more than three
+    found, ((place, one),) = Calls(call).scores([(0,)], 0.0, [(0,), (1,)])
+    assert (found, place, str(one)) == ([0.0], 0, "TypeError: the reply was empty")
+
+
+@pytest.mark.parametrize("given", [None, float("nan"), "0.5", [1.0], np.ones(2), np.inf, object()])
+def test_what_is_no_score_has_failed(given):
+    calls = Calls(lambda k: 1.0 if k else given, read=as_score)
+    found, ((place, one),) = calls.scores([(1,), (0,)], 0.0)
+    assert (found, place) == ([1.0, 0.0], 1)
+    assert "NoScore: " in str(one)
+    assert Calls(lambda: np.array(0.5), read=as_score).all([()]) == [0.5]
 
 
 @pytest.mark.parametrize("wrong", [{"workers": 0}, {"retries": -1}, {"timeout": 0}])

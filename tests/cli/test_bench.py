@@ -19,6 +19,7 @@ def bench(tmp_path):
     return call
 
 
+@pytest.mark.validation
 def test_table_and_files(bench, tmp_path):
     done = bench("peleg,rage", "--delta", "0.1,0.05")
     assert done.exit_code == 0, done.output
@@ -33,6 +34,7 @@ def test_table_and_files(bench, tmp_path):
         assert len(list(csv.DictReader(file))) == 12
 
 
+@pytest.mark.validation
 def test_json_and_two_processes(bench):
     one = bench("peleg", "--algorithms", "xy-oracle", "--json")
     two = bench("peleg,xy-oracle", "--json", "--jobs", "2")

@@ -62,6 +62,7 @@ def test_yes_no_and_bounded_rewards(plan):
     assert "rewards between 0 and 10" in done.output
 
 
+@pytest.mark.validation
 def test_progress_without_a_terminal_is_lines_on_stderr(plan, monkeypatch):
     monkeypatch.setattr("surepick.cli.plan._BETWEEN_LINES", 0.0)
     done = plan("--gap", "1", "--json")
@@ -83,7 +84,7 @@ def test_formula_and_unstructured(plan):
     assert "4 different options;" in done.output
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 @pytest.mark.parametrize(
     ("given", "said"),
     [

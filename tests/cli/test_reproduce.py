@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.forks import client as forks
+from tests.interrupts import hear_interrupts
 
 TINY = ["--figure", "a", "--figure", "d", "--algorithms", "peleg,xy-static", "--trials", "2"]
 
@@ -100,11 +101,7 @@ def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
     assert contents(tmp_path) == contents(whole[0])
 
 
-def hear_interrupts():
-    """Started in the background, tests (and so their children) have Ctrl-C switched off."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
+@pytest.mark.validation
 def test_ctrl_c_says_how_to_continue(tmp_path):
     command = [sys.executable, "-c", "from surepick.cli import main; main()", "reproduce"]
     command += ["--figure", "c", "--algorithms", "peleg", "--out", str(tmp_path), "--jobs", "1"]

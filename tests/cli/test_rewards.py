@@ -63,7 +63,7 @@ def test_no_help_of_studies_speaks_of_sigma(surepick):
             assert word.lower() not in out.lower(), (verb, word)
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("given", "written", "words", "said"),
     [

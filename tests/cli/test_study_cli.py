@@ -93,6 +93,7 @@ def test_failed_pulls_come_back(surepick, study):
     assert "no power" in out
 
 
+@pytest.mark.some(9)
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -199,6 +200,7 @@ def finish(reward, name="s"):
             study.tell_many([(pull.id, reward(pull)) for pull in pulls])
 
 
+@pytest.mark.validation
 def test_a_model_that_does_not_fit_is_said_and_voids_the_guarantee(surepick, folder):
     rows = "".join(f"o{i},{i}\n" for i in range(12))
     (folder / "line.csv").write_text("label,x\n" + rows)
@@ -305,6 +307,7 @@ def test_run_with_a_function(surepick, study, folder, monkeypatch):
     assert run_json(surepick, "answer", study)[1]["label"] == "d"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("body", "said"),
     [

@@ -19,6 +19,7 @@ def new(surepick, *more):
 
 
 # -- past ------------------------------------------------------------------------------------
+@pytest.mark.some(1)
 @pytest.mark.parametrize("chosen", ["in-advance", "in advance"])
 def test_past_measurements_may_be_all_it_takes(surepick, folder, chosen):
     (folder / "past.csv").write_text(PAST)
@@ -81,6 +82,7 @@ def test_rewards_from_a_file(surepick, study, folder):
     assert "conflict" in surepick("export", study, "--what", "events")[1]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("table", "said"),
     [

@@ -1,6 +1,8 @@
 """surepick time: real commands, in real processes."""
 
+import contextlib
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -91,6 +93,41 @@ def test_what_goes_wrong_is_said(arguments, code, said):
     found = run(*arguments)
     assert found.exit_code == code
     assert said in (str(found.exception) if code == 1 else found.output)
+
+
+HANGS = "sleep 299 & sleep 299"  # with what it has started
+
+
+def running(words):
+    """Whether anybody runs this now."""
+    files = Path("/proc").glob("[0-9]*/cmdline")
+    lines = []
+    for file in files:
+        with contextlib.suppress(OSError):
+            lines.append(file.read_bytes().replace(b"\0", b" ").decode())
+    return [line for line in lines if line.startswith(words)]
+
+
+def test_a_command_that_hangs_is_ended_with_all_it_started_when_the_time_is_over():
+    found = run(QUICK, HANGS, "--max-seconds", "0.5")
+    assert found.exit_code == 5
+    assert f"'{HANGS}' was running then" in found.output
+    assert not running("sleep 299")
+
+
+def test_a_command_that_hangs_is_the_slowest_or_has_failed():
+    hangs = "sleep 298 & sleep 298"
+    found = run(QUICK, hangs, "--timeout", "0.05", "--json")
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)
+    assert (said["label"], list(said["hung"])) == (QUICK, [hangs])
+    failed = run(QUICK, hangs, "--timeout", "0.05", "--hung", "failed")
+    assert failed.exit_code == 5
+    assert "did not end within 0.05 s; it was ended, with all it had started" in failed.output
+    before = run(QUICK, SLOW, "--prepare", hangs, "--timeout", "0.05")
+    assert before.exit_code == 5
+    assert "what prepares" in before.output
+    assert not running("sleep 298")
 
 
 def test_codes_other_than_0_may_be_all_right():

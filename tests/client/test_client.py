@@ -132,6 +132,7 @@ def test_asks_without_a_name_get_different_pulls(study):
     assert study.ask()[0].id != study.ask()[0].id
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     ("call", "error"),
     [

@@ -9,6 +9,7 @@ from tests.server.served import Served
 
 import surepick as sp
 from surepick.client.requests import Request
+from surepick.study.workers.identity import own_name
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,32 @@ def test_a_pull_of_two_workers_and_a_token_that_is_not_valid_any_more(service):
         assert [pull.id for pull in b.ask(9, "w")] == [2, 3, 1]
         told = b.tell_many([(pull, 1.0) for pull in (1, 2, 3)])
         assert {one.status for one in told} == {"accepted"}
+
+
+def test_pulls_are_kept_for_longer_by_who_has_them_and_known_only_to_their_token(service):
+    with service.client() as admin:
+        study = admin.create_study("kept", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
+        mine, theirs = (
+            sp.Client(service.url, admin.make_token("worker", ["kept"])).load_study("kept")
+            for _ in range(2)
+        )
+        (one,), (other,) = mine.ask(1, "a", lease=0.5), theirs.ask(1, "b", lease=1000.0)
+        assert mine.keep({"a": [one.id, other.id], "b": [other.id]}, 60.0) == {"a": [one.id]}
+        assert mine.keep({"c": [one.id]}, 0.001) == {"a": [one.id]}  # it is not c's
+        assert theirs.keep({}) == {"b": [other.id]}
+        time.sleep(0.6)
+        assert not {one.id, other.id} & {pull.id for pull in mine.ask(9, "d")}
+        assert study.events() == []
+
+
+def test_what_a_process_had_that_has_ended_is_taken_back_through_a_service(service):
+    *place, _, begun = own_name().rsplit("-", 2)
+    gone = "-".join([*place, "99999999", begun, "1"])
+    with service.client() as client:
+        study = client.create_study("ended", sp.Problem([[1.0], [2.0]], noise=0.1), max_samples=6)
+        assert study.ask(1, gone, lease=1000.0)
+        assert study.run(lambda task: 1.0 + task.arm).samples
+        assert {one.worker for one in study.events()} == {gone}
 
 
 @pytest.mark.parametrize("many", [False, True])

@@ -48,7 +48,7 @@ def _params():
         yield pytest.param(name, check, marks=marks, id=f"{name}-{check.__name__[6:]}")
 
 
-@pytest.mark.some(150)
+@pytest.mark.some(66)
 @pytest.mark.parametrize(("name", "check"), list(_params()))
 def test_algorithm_conforms(name, check, record_property):
     conforms(name, check, record_property)

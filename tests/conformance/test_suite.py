@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import binom
 
 from surepick.algorithms import Algorithm, Pulls, registry
-from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.errors import CertificateError
+from surepick.research.elimination import PhasedState, PhasePlan
 from surepick.simulate import conformance
 from surepick.simulate.conformance.tools import chance, failures
 
@@ -41,6 +41,7 @@ def registered():
     registry.unregister("doubling")
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("check", conformance.checks())
 def test_an_algorithm_from_outside_passes(check):
     check(Doubling)
@@ -185,6 +186,7 @@ def test_heuristics_are_measured_but_not_held_to_delta():
     assert max(report["errors"].values()) > report["limit"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("n", "rate"), [(40, 0.1), (100, 0.2), (250, 0.1)])
 def test_counting_failures_ends_early_and_catches_as_much(n, rate):
     """Of trials that fail so often that all of them catch it half the time, and more often."""

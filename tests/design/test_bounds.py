@@ -21,6 +21,7 @@ def proved(arms, result, vectors):
     return 1.0 / (result.direction_weights @ (result.normals @ arms.T) ** 2).max()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("rounds", [1, 3, 200])
 def test_a_lower_bound_is_proved_against_all_arms(seed, rounds):

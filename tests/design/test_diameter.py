@@ -21,6 +21,7 @@ def points_of(kind, k, d, seed=0):
     return rows
 
 
+@pytest.mark.some(12)
 @BACKENDS
 @pytest.mark.parametrize("kind", ["normal", "sphere", "far away", "copies"])
 @pytest.mark.parametrize("shape", [(2, 3), (700, 2), (5000, 6)])

@@ -20,6 +20,7 @@ def sphere(k, d, seed=0):
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+@pytest.mark.some(1)
 @BACKENDS
 def test_the_first_order_bracket_holds_and_can_be_checked(backend):
     arms = sphere(6000, 8)

@@ -54,6 +54,7 @@ def worst_variance(arms, weights, directions):
     return float((((y @ vt[keep].T) / s[keep]) ** 2).sum(axis=1).max())
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("part", range(4))
 def test_brackets_hold_and_close(part):
     for seed in range(50 * part, 50 * part + 50):
@@ -85,6 +86,7 @@ def test_value_and_certificate_can_be_checked_by_hand():
         assert 1.0 / scores.max() == pytest.approx(result.lower_bound, rel=1e-8)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_agrees_with_a_conic_solver(seed):
     cp = pytest.importorskip("cvxpy")
@@ -126,6 +128,7 @@ def test_linear_maps_change_nothing(seed):
     assert there.value == pytest.approx(here.value, rel=1e-6)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("k", "d"), [(300, 5), (400, 20), (1200, 3)])
 def test_working_sets_solve_large_problems(k, d):
     arms = np.random.default_rng(d).normal(size=(k, d))

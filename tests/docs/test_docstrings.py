@@ -18,7 +18,7 @@ MODULES = (
     "surepick.simulate.instances",
     "surepick.simulate.families",
     "surepick.bench",
-    "surepick.game",
+    "surepick.research.game",
     "surepick.storage",
     "surepick.study",
     "surepick.study.settings",

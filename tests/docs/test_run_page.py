@@ -26,6 +26,7 @@ def run(tmp_path, *parts):
     )
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("parts", "message"),
     [

@@ -28,7 +28,7 @@ def load(folder: Path) -> None:
     from surepick.cli import _VERBS
 
     for verb in _VERBS:
-        importlib.import_module(f"surepick.cli.{verb}")
+        importlib.import_module(f"surepick.cli.{verb.replace('-', '_')}")
     os.environ.setdefault("MPLBACKEND", "agg")  # read when Matplotlib is loaded: here
     for module in (
         "alembic.command", "httpx2", "matplotlib.pyplot", "pandas", "psycopg", "rich.table",

@@ -7,7 +7,8 @@ import optuna
 import pytest
 
 import surepick as sp
-from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.calls.kept import FOLDER, VARIABLE
+from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.integrations.optuna import final_decision
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -91,6 +92,7 @@ def test_what_was_cut_off_goes_on(tmp_path):
     assert "not proven" in str(early)
     assert len(seen) == early.answer.samples == 40
     study.optimize(lambda trial: 9.0, n_trials=1)  # which is none of the best
+    settings["max_samples"] = 2000
     found = final_decision(study, objective, **settings)
     assert found.answer.guarantee
     assert found.params["kind"] == "good"
@@ -194,3 +196,36 @@ def test_what_cannot_be_decided_is_refused():
     two = optuna.create_study(directions=["minimize", "maximize"])
     with pytest.raises(InvalidInputError, match="it has 2 objectives"):
         final_decision(two, abs)
+
+
+class Paid:
+    """An objective that ends badly once."""
+
+    def __init__(self, at, what):
+        self.draw, self.made, self.at, self.what = np.random.default_rng(0), 0, at, what
+
+    def __call__(self, trial):
+        self.made += 1
+        if self.made == self.at:
+            raise self.what("in the middle")
+        return LOSS[trial.suggest_categorical("kind", list(LOSS))] + 0.2 * self.draw.normal()
+
+
+@pytest.mark.parametrize("what", [KeyboardInterrupt, TypeError])
+def test_a_decision_that_was_cut_off_goes_on_by_default(tmp_path, monkeypatch, what):
+    monkeypatch.delenv(VARIABLE)
+    monkeypatch.chdir(tmp_path)
+    study, objective = search(), Paid(30, what)
+    how = {"top": 3, "epsilon": 0.15, "version": "1", "retries": 0}
+    with pytest.raises((KeyboardInterrupt, SurepickError)) as stop:
+        final_decision(study, objective, **how)
+    part = stop.value.partial
+    assert not part.answer.guarantee
+    assert 20 < part.answer.samples < 30
+    assert [path.name for path in tmp_path.glob(f"{FOLDER}/*.db")] == ["optuna-search.db"]
+    found = final_decision(study, objective, **how)
+    assert found.answer.samples == objective.made - 1
+    unnamed = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    unnamed.optimize(Paid(0, what), n_trials=20)
+    final_decision(unnamed, objective, **how)
+    assert len(list(tmp_path.glob(f"{FOLDER}/*.db"))) == 1

@@ -1,5 +1,7 @@
 """The pytest plugin, in real runs of pytest; and the comparison behind it."""
 
+import json
+import os
 import random
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.interrupts import hear_interrupts
 
 import surepick as sp
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -83,6 +86,49 @@ def test_a_gate_that_is_run_again_goes_on(pytester):
     assert "earlier runs" not in run(0.8, 20)  # another one is compared
     assert "1 passed" in run(0.5, 2000)
     assert "earlier runs" not in run(0.5, 2000)  # what has passed is over
+
+
+KILLED = """
+import os, random, signal
+from pathlib import Path
+draw = random.Random(os.getpid())
+
+def new():
+    with open("calls", "a") as file:
+        file.write("new\\n")
+    if len(Path("calls").read_text()) == 4 * 30 and not Path("killed").exists():
+        Path("killed").touch()
+        os.kill(os.getpid(), signal.{sent})
+    return draw.random() < 0.9
+
+def old():
+    return draw.random() < 0.9
+
+def test_gate(sure):
+    sure.not_worse(new, old, epsilon=0.1, max_calls=3000, noise="yes-no", warm_up=0)
+"""
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("sent", ["SIGKILL", "SIGINT"])
+def test_a_run_of_tests_that_is_killed_loses_no_call(tmp_path, sent):
+    (tmp_path / "test_killed.py").write_text(KILLED.replace("{sent}", sent))
+    (tmp_path / "pytest.ini").write_text("[pytest]")
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", PLUGIN, "--junitxml=report.xml"]
+    how = {"cwd": tmp_path, "capture_output": True, "text": True}
+    how["env"] = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    how["preexec_fn"] = hear_interrupts
+    assert subprocess.run(command, **how).returncode != 0
+    (kept,) = (tmp_path / ".pytest_cache" / "d" / "surepick").iterdir()
+    lines = list(map(json.loads, kept.read_text().splitlines()))
+    known = sum("score" in line for line in lines)
+    assert sum(line.get("variant") == "new" for line in lines if "score" in line) == 29
+    done = subprocess.run(command, **how)
+    assert "1 passed" in done.stdout, done.stdout
+    assert (
+        f"Of the calls, {known} were made in earlier runs." in (tmp_path / "report.xml").read_text()
+    )
+    assert not kept.exists()  # it has passed
 
 
 def test_pytest_finds_it():

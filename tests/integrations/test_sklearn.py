@@ -74,7 +74,7 @@ def test_too_few_fits_are_said():
 
 def test_what_cannot_be_scored_is_refused():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(InvalidInputError, match="set rewards to the kind of scores"):
+    with pytest.raises(InvalidInputError, match="lie between"):
         SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, bounds=(0.9, 1), random_state=0).fit(X, y)
     with pytest.raises(InvalidInputError, match="max_fits must be at least 4; got 3"):
         SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, max_fits=3).fit(X, y)
@@ -144,3 +144,40 @@ def test_weights_go_to_fits_and_scores():
     unweighted = SureSearchCV(tree, grid, scoring=accuracy, bounds=(0, 1), cv=cv, random_state=0)
     with pytest.warns(UserWarning, match="does not take sample_weight"):
         unweighted.fit(X, y, sample_weight=weights)
+
+
+class Breaks(DecisionTreeClassifier):
+    """A tree of which one fit ends badly."""
+
+    fits, at, what = 0, 0, ValueError
+
+    def fit(self, X, y):
+        Breaks.fits += 1
+        if Breaks.fits == Breaks.at:
+            raise Breaks.what("in the middle")
+        return super().fit(X, y)
+
+
+def test_a_fit_that_ends_badly_costs_no_other_fit(tmp_path, monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    monkeypatch.setattr(Breaks, "fits", 0)
+    how = {"random_state": 0, "cache": tmp_path / "fits.jsonl"}
+
+    def search():
+        return SureSearchCV(Breaks(random_state=0), {"max_depth": [1, 5]}, **how)
+
+    monkeypatch.setattr(Breaks, "at", 10)
+    monkeypatch.setattr(Breaks, "what", KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        search().fit(X, y)
+    assert stop.value.partial.evaluations == 9
+    monkeypatch.setattr(Breaks, "at", 14)
+    monkeypatch.setattr(Breaks, "what", ValueError)
+    found = search().fit(X, y)
+    assert found.decision_.earlier == 9
+    assert [why for *_, why in found.decision_.failed] == ["ValueError: in the middle"]
+    assert found.n_fits_ + 9 + 1 + 1 == Breaks.fits  # one that was cut off, and the last one
+    fits = Breaks.fits
+    assert search().fit(X, y).n_fits_ == 0
+    assert Breaks.fits == fits + 1
+    assert search().fit(X[:-1], y[:-1]).decision_.earlier == 0  # other data

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from surepick.algorithms import register
 from surepick.algorithms.base import Algorithm, Pulls
-from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.design import g_optimal, round_design
+from surepick.research.elimination import PhasedState, PhasePlan
 
 
 @dataclass(frozen=True)

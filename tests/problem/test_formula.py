@@ -21,6 +21,7 @@ from surepick.problem.tables.read import Columns
 TABLE = pd.DataFrame({"price": [1.0, 2, 4, 8], "colour": list("abab"), "size": [1, 1, 2, 3]})
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_columns_are_those_of_formulaic(seed):
     """Names, order and every bit of the values, so that old studies find their features again."""

@@ -39,7 +39,7 @@ def test_the_first_column_of_different_texts_names_the_options(csv):
     [
         ("id,name,x\n1,b,1\n2,a,2\n", ("b", "a")),  # names come before ids
         ("x,y\n1,2\n3,4\n", ("0", "1")),  # numbers name nothing
-        ("colour\nred\nblue\n", ("red", "blue")),  # nothing describes them, nothing has to
+        ("Option\nred\nblue\n", ("red", "blue")),  # nothing describes them, nothing has to
         ("item_id,x\n7,1\n9,2\n", ("7", "9")),
         ("colour,x\nred,1\nred,2\n", ("0", "1")),
         ("kind,what,x\nu,v,1\nu,w,2\n", ("v", "w")),
@@ -84,3 +84,25 @@ def test_columns_called_like_words_of_python(formula, columns):
     assert sorted(made.columns[1:]) == sorted(columns)
     with pytest.raises(errors.SurepickError, match=r"'lambda'\. Known: class, for"):
         from_table(pd.DataFrame(table), formula="class + lambda")
+
+
+@pytest.mark.parametrize(
+    "text", ["red\nblue\ngreen\n", "red,3\nblue,4\ngreen,5\n", "1\n2\n3\n", "tea;1,5;3\nmilk;2;4\n"]
+)
+def test_the_first_option_of_a_file_without_names_of_columns_is_not_lost(csv, text):
+    with pytest.raises(errors.InvalidInputError, match=r"is its first line .* an option"):
+        from_table(csv(text))
+
+
+@pytest.mark.parametrize("head", ["version", "Models", "prompt", "Label"])
+def test_what_lists_are_usually_headed_by_is_no_option(csv, head):
+    assert from_table(csv(f"{head}\nred\nblue\n")).problem.labels == ("red", "blue")
+
+
+def test_a_column_may_be_called_anything_where_that_is_said(csv):
+    assert from_table(csv("dish\nsoup\nstew\n"), label="dish").problem.labels == ("soup", "stew")
+    years = from_table(csv("town,2019,2020\nulm,1,2\nbonn,2,4\n"), label="town")
+    assert years.columns == ("intercept", "2019")
+    assert from_table(csv("dose\n1\n2\n")).columns == ("intercept", "dose")
+    one = pd.DataFrame({"dish": ["soup", "stew"]})  # whoever makes one names its columns
+    assert from_table(one).problem.labels == ("soup", "stew")

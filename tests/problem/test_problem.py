@@ -445,6 +445,7 @@ MEANS = ARMS @ RNG.normal(size=3)
 MIXTURES = RNG.dirichlet(np.ones(8), size=5) @ ARMS
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize(
     "scales",
     [[1e-6, 1e-6, 1e-6], [1e6, 1e6, 1e6], [1e-6, 1.0, 1e6], [1e6, 1e-6, 3.0], [1e-150, 1e150, 1]],

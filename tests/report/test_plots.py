@@ -14,6 +14,7 @@ def test_a_curve_below_the_lower_bound_is_explained(mean, said):
     assert (BELOW in svg["svg"].decode()) == said
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("means", "ticks"),
     [

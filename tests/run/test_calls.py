@@ -85,6 +85,22 @@ def test_a_cell_that_fails_for_good_counts_as_the_worst_score():
     assert sp.verify(found.certificate())
 
 
+@pytest.mark.parametrize("given", [None, float("nan"), "one", 7.0])
+def test_an_item_that_nobody_answers_is_a_tie_and_ends_nothing(given):
+    """Also where it is the first one of all, and several options fail on others."""
+    first = []
+
+    def measure(arm, item):
+        first.append(item)
+        return given if item in (first[0], 5) else SCORES[arm, item]
+
+    found = on_table(measure)
+    assert found.label == ALONE.label
+    assert {cell.item for cell in found.unmeasured} <= {first[0], 5}
+    assert [cell.item for cell in found.unmeasured].count(first[0]) == len(SCORES)
+    assert sp.verify(found.certificate(), replay=True).replayed
+
+
 def test_a_coroutine_that_hangs_is_cancelled():
     async def measure(arm):
         await asyncio.sleep(60)

@@ -103,7 +103,7 @@ def test_false_alarms_of_a_rule_that_chases_what_looks_good():
     assert (alarms == 0).all()
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 @pytest.mark.parametrize("size", [1.0, 2.0])
 def test_interactions_are_found_in_whole_runs(size):
     """With the extra pulls that the check asks for where a run stopped too early to tell.

@@ -53,6 +53,7 @@ def test_settings_reach_the_algorithm():
     assert (cut.samples, cut.guarantee.kind) == (5, "none")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("named", "configured"),
     [("peleg", Peleg(0.1)), ("peleg-paper", Peleg.paper(0.1))],
@@ -97,9 +98,9 @@ def test_progress_is_reported_after_every_batch():
         ({"measure": len, "delta": "5%"}, InvalidTypeError, "delta must be a number"),
         ({"measure": len, "epsilon": -1}, InvalidInputError, "epsilon must be at least 0"),
         ({"measure": len, "max_samples": 0}, InvalidInputError, "max_samples must be at least 1"),
-        ({"measure": lambda arm: None}, InvalidInputError, r"rewards\[0\] .* is nan"),
-        ({"measure": lambda arm: float("nan")}, InvalidInputError, r"'left'\) is nan"),
-        ({"measure": lambda arm: "1.0"}, InvalidTypeError, "rewards must be a list of numbers"),
+        ({"measure": lambda arm: None}, InvalidInputError, "it returned None, not a number"),
+        ({"measure": lambda arm: float("nan")}, InvalidInputError, "it returned nan; a score must"),
+        ({"measure": lambda arm: "1.0"}, InvalidInputError, "it returned '1.0', not a number"),
         ({"measure_batch": lambda arms: arms[1:]}, InvalidInputError, "one entry per pull"),
         ({"measure_batch": lambda arms: 1.0}, InvalidInputError, "flat list"),
         ({"measure_batch": lambda arms: None}, InvalidInputError, "either rewards"),
@@ -120,6 +121,7 @@ def test_errors_of_the_measurement_come_through():
         sp.identify(PROBLEM, lambda arm: 1 / 0)
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("seed", range(20))
 def test_answers_are_usually_right(seed):
     assert sp.identify(PROBLEM, measure_batch=all_at_once(seed), delta=0.001).arm == 1
@@ -128,7 +130,7 @@ def test_answers_are_usually_right(seed):
 def test_a_seed_decides_in_which_order_arms_come():
     def asked(seed):
         seen = []
-        sp.identify(PROBLEM, lambda arm: seen.append(arm) or MEANS[arm], 1e-9, seed=seed)
+        sp.identify(PROBLEM, lambda arm: seen.append(arm) or MEANS[arm], 0.01, seed=seed)
         return seen
 
     orders = [asked(seed) for seed in (0, 1, np.random.default_rng(7), None)]

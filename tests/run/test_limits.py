@@ -87,7 +87,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
 
 
 # -- tables that were checked --------------------------------------------------------------
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("backend", ["numpy", "torch:cpu"])
 @pytest.mark.parametrize("twins", [0, 5])
 def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch):

@@ -259,7 +259,7 @@ def wrong_under(drift, runs, shuffled=True, most=200, **settings):
 
 
 def test_equal_options_are_not_told_apart_by_a_drift_of_all():
-    assert wrong_under(0.1, 40) <= 0.05
+    assert wrong_under(0.1, 20) <= 0.05
     assert wrong_under(0.1, 10, shuffled=False) > 0.5
 
 

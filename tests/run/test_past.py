@@ -87,6 +87,7 @@ def test_the_order_of_rows_does_not_matter():
     assert first != [batch["arms"].tolist() for batch in run.past.batches]
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("past", "chosen_in_advance", "epsilon"), each_value(list(PASTS), [True, False], [0.0, 0.3])
 )
@@ -108,7 +109,7 @@ def test_certificates_hold_and_saving_changes_nothing(past, chosen_in_advance, e
 
 def test_past_measurements_that_count_save_new_ones():
     pulls = {
-        each: np.mean([play(past, True, seed).samples for seed in range(20)])
+        each: np.mean([play(past, True, seed).samples for seed in range(10)])
         for each, past in {
             0: None,
             5: lambda draws: survey(5, draws),
@@ -119,6 +120,7 @@ def test_past_measurements_that_count_save_new_ones():
     assert pulls[100] == 0  # enough for the answer on their own
 
 
+@pytest.mark.validation
 def test_the_error_rate_holds_with_past_measurements_that_count():
     def wrong(seed):
         return play(lambda draws: survey(10, draws), True, seed).answer.arm != BEST

@@ -65,4 +65,4 @@ def test_saved_and_loaded_they_are_the_same():
     after.load(said, "run", 3, state, None)
     assert after.open == before.open
     assert after.save() == before.save()
-    assert PendingBatches().save() == {}
+    assert PendingBatches().save() == {"after": None, "ahead": []}

@@ -1,6 +1,5 @@
 """Certificates whose run is made again: nothing but rewards is left to invent."""
 
-import contextlib
 import copy
 import json
 import math
@@ -46,6 +45,7 @@ REPLAYED = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("ruler", RULERS)
 def test_honest_certificates_are_replayed_where_that_is_possible(ruler):
     found = sp.verify(certificate_of(ruler), replay=True)
@@ -58,13 +58,14 @@ def test_honest_certificates_are_replayed_where_that_is_possible(ruler):
         assert "cannot be computed from its certificate" in found.replay
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_noise_with_a_past(name):
     for more in ({"past": 40}, {"past": 40, "in_advance": False}, {"epsilon": 0.3}):
         assert sp.verify(as_json(finished(name, **more)), replay=True).replay == EXACT
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("more", [{"max_batch": 7}, {"max_samples": 20}, {"by": "checked-fit"}])
 def test_pieces_budgets_and_checks(more):
     assert sp.verify(as_json(finished("known", **more)), replay=True).replay == EXACT
@@ -173,7 +174,7 @@ EXCUSES = (of_nobody, with_a_correction, of_another_machine, of_an_old_release)
 DISGUISES = [some for n in (1, 2, 3) for some in combinations(EXCUSES, n)]
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     "disguise", DISGUISES, ids=lambda some: " and ".join(one.__name__ for one in some)
 )
@@ -452,6 +453,7 @@ def test_pulls_that_were_drawn_are_not_called_replayed(tmp_path):
     assert call().output.startswith("Without a replay (in part: ")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("misfit", [0.15, np.inf])
 def test_runs_whose_features_may_be_wrong_are_replayed(misfit):
     rng = np.random.default_rng(0)
@@ -464,7 +466,7 @@ def test_runs_whose_features_may_be_wrong_are_replayed(misfit):
         run.tell(batch, truth[batch.arms] + 0.3 * rng.normal(size=len(batch.arms)))
     certificate = json.loads(json.dumps(run.answer.certificate()))
     assert sp.verify(certificate).replayed
-    certificate["evidence"].pop("levels")  # as earlier releases decided
+    certificate["evidence"].pop("levels")
     certificate["digest"] = fingerprint({k: v for k, v in certificate.items() if k != "digest"})
-    with contextlib.suppress(CertificateError):  # other stakes may not have been enough
-        assert not sp.verify(certificate).replayed
+    with pytest.raises(CertificateError):
+        sp.verify(certificate)

@@ -318,6 +318,7 @@ def test_epsilon_does_not_weaken_a_clear_answer():
 RANKED = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [1.0, 0.9, 0.5])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("make", [Peleg, Peleg.paper], ids=["default", "paper"])
 def test_answers_are_within_epsilon_of_the_best(make):
     table = sp.simulate.trials(make(0.2, epsilon=0.2), RANKED, n=200)
@@ -368,6 +369,7 @@ def test_a_generous_budget_changes_nothing():
 
 
 # -- saving and loading --------------------------------------------------------------------
+@pytest.mark.some(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_run_can_be_saved_and_loaded_at_every_step(form):
     algorithm, problem, means = FORMS[form]

@@ -120,13 +120,13 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("name", "question"), each_value([*KINDS], [*QUESTIONS]))
 def test_every_question_about_every_kind(name, question):
     check_twins(KINDS[name], settings=QUESTIONS[question])
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "any"])
 def test_a_threshold_is_told_and_said_as_people_mean_it(name):
     run, turned = check_twins(KINDS[name], settings={"threshold": 0.5, "max_samples": 3000})
@@ -162,7 +162,7 @@ NOT_TOGETHER = {
 }
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("more", "name"), each_value([*MORE], [*KINDS]))
 def test_whatever_else_is_asked_for(more, name):
     if (name, more) in NOT_TOGETHER:
@@ -210,8 +210,6 @@ def test_where_it_stands_lists_the_best_first():
     kept = run.standing().to_dict()
     assert kept["minimise"]
     assert Standing.from_dict(kept).minimise
-    del kept["minimise"]  # as before 0.3
-    assert not Standing.from_dict(kept).minimise
 
 
 def test_files_say_which_way_is_better():
@@ -283,7 +281,7 @@ def forged(body, minimise, statement=lambda text: text):
     return body | {"digest": fingerprint(body)}
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("name", "settings"),
     each_value([*KINDS], [{}, {"max_samples": 30}, {"baseline": "d", "max_samples": 500}]),

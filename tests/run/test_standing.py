@@ -49,3 +49,13 @@ def test_nought_is_a_number_and_what_is_not_known_comes_last():
     table = now.table()
     places = [table.index(f">{name}<") for name in ("high", "nought", "low", "unknown")]
     assert places == sorted(places)
+
+
+def test_what_rounding_left_of_a_difference_is_nought():
+    run = sp.algorithms.PooledPeleg(delta=0.05).start(sp.Problem(np.eye(3), noise=1.0), seed=0)
+    left = 0.3 - 0.1 - 0.2
+    assert 0 < abs(left) < 1e-15
+    run.tell(run.ask(), sums=[left, 3.0, -1.0])
+    standing = run.standing()
+    assert standing["estimate"][0] == 0.0
+    assert standing["estimate"][1] > 0.0 > standing["estimate"][2]

@@ -29,6 +29,7 @@ def _same(certificate):
     return promise
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", RUNS)
 def test_the_parts_make_the_sentence_and_the_plain_words_of_the_answer(name):
     answer = RUNS[name]().answer

@@ -208,8 +208,8 @@ def test_the_m_best_by_comparisons():
         (
             sp.Problem.pairs(["a", "b"]),
             {},
-            "preferred in at least 0.45 of all comparisons to any that beats every other",
-            "wins at most 0.55",
+            "preferred in at least 0.45 of all comparisons to every other option",
+            "preferred in at most 0.55",
         ),
         (sp.Problem.unstructured(2), {"baseline": 0}, "", ""),
     ],

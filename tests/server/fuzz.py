@@ -4,29 +4,33 @@ No request may cause a server error, and every answer must have a status, a type
 the description names; what violates the description must be refused.
 """
 
-import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi import checks as openapi
 from tests.server.served import OPTIONS
 
 NAME, FINISHED = "fuzzed", "finished"
 STUDY = {"name": NAME, "table": {"csv": OPTIONS, "features": ["price"]}, "noise": 0.5}
-CHECKS = [
-    not_a_server_error,
-    openapi.status_code_conformance,
-    openapi.content_type_conformance,
-    openapi.response_headers_conformance,
-    openapi.response_schema_conformance,
-    openapi.negative_data_rejection,
-]
-MODES = {"valid": GenerationMode.POSITIVE, "invalid": GenerationMode.NEGATIVE}
+
+
+def checks():
+    """What must hold of an answer. (Loaded here: every process of tests reads this file.)"""
+    from schemathesis.checks import not_a_server_error
+    from schemathesis.specs.openapi import checks as openapi
+
+    return [
+        not_a_server_error,
+        openapi.status_code_conformance,
+        openapi.content_type_conformance,
+        openapi.response_headers_conformance,
+        openapi.response_schema_conformance,
+        openapi.negative_data_rejection,
+    ]
 
 
 def operations(served):
     """All operations of a service, by method and path."""
+    import schemathesis
+
     with served.http() as http:
         description = http.get("/api/v1/openapi.json").json()
     for methods in description["paths"].values():
@@ -40,11 +44,14 @@ def operations(served):
 
 def fuzz(served, operation, cases, mode):
     """Send so many requests of one kind (valid or invalid); raises where an answer is wrong."""
+    from schemathesis import GenerationMode
+
     if mode == "invalid" and not _can_be_wrong(operation):
         return {}
     http = served.http()
     headers = {"Authorization": f"Bearer {served.token}"}
-    counts = {}
+    counts, all_checks = {}, checks()
+    how = GenerationMode.POSITIVE if mode == "valid" else GenerationMode.NEGATIVE
 
     @settings(
         max_examples=cases,
@@ -54,11 +61,11 @@ def fuzz(served, operation, cases, mode):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(case=operation.as_strategy(generation_mode=MODES[mode]), real=st.integers(0, 2**32))
+    @given(case=operation.as_strategy(generation_mode=how), real=st.integers(0, 2**32))
     def send(case, real):
         if mode == "valid" and real % 4:
             _make_real(case, NAME if real % 2 else FINISHED)
-        answer = case.call_and_validate(checks=CHECKS, headers=headers, timeout=60)
+        answer = case.call_and_validate(checks=all_checks, headers=headers, timeout=60)
         counts[answer.status_code] = counts.get(answer.status_code, 0) + 1
         if answer.status_code == 204 or counts.get(404, 0) % 50 == 1:
             http.post("/api/v1/studies", json=STUDY)  # it may have been deleted

@@ -1,5 +1,6 @@
 """Long tasks are done by processes of their own, which end when nobody wants them any more."""
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,7 +12,9 @@ import httpx2
 import pytest
 from tests.server.test_routes import at
 
-from surepick.server.helpers import COMMAND, PART
+from surepick.errors import SurepickError
+from surepick.server.helpers import COMMAND, PART, _Helper
+from surepick.server.replies import explain
 from surepick.server.settings import SETTINGS, Settings
 
 
@@ -57,6 +60,23 @@ def test_a_task_ends_when_its_caller_leaves(service, http):
         pytest.fail("it goes on")
     assert http.get("/health").status_code == 200
     assert http.get(at("long")).status_code == 404
+
+
+@pytest.mark.parametrize(("task", "status", "wait"), [("look", 503, "5"), ("plan", 422, None)])
+def test_what_takes_too_long_is_the_fault_of_who_can_change_it(task, status, wait):
+    async def hurry():
+        helper = await _Helper.start()
+        try:
+            async for _ in helper.parts(task, 0.0, {}):
+                pass
+        finally:
+            helper.end()
+            await helper._process.wait()
+
+    with pytest.raises(SurepickError, match="longer than 0 s") as late:
+        asyncio.run(hurry())
+    said = explain(late.value, None)
+    assert (said.status_code, said.headers.get("Retry-After")) == (status, wait)
 
 
 def test_a_helper_that_dies_is_replaced(service, http, study):

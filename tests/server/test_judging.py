@@ -71,7 +71,6 @@ def test_a_judge_corrects_the_last_comparison_of_its_own_and_nothing_else(arena,
     for kind in ("withdraw", "pause", "stop", "retire"):
         body = {"pull": pulls[1]["id"], "reason": "no"}
         assert ann.post(f"{path}/acts/{kind}", json=body).status_code == 403
-    assert ann.post(f"{path}/correct", json={}).status_code == 403  # the address of 0.2
     assert ann.get(f"{path}/judgements").status_code == 403
     found = http.get(f"{path}/judgements").json()
     assert {one["name"]: one["ties"] for one in found["judges"]} == {"ann": 1, "bob": 1}

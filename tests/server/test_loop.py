@@ -56,7 +56,7 @@ def test_a_report_of_16_megabytes(watched, kind):
     assert 5e6 < len(content) < 16 * 2**20
     with service.http(worker) as api:
         longest()
-        reply = api.post(at("site", "/record"), content=content, headers=JSON)
+        reply = api.post(at("site", "/acts/record"), content=content, headers=JSON)
     assert reply.status_code == 422, reply.text
     assert longest() < MOST
 
@@ -67,9 +67,9 @@ def test_a_report_too_long_for_the_loop_is_recorded_like_any_other(watched):
         shares = _made(api.post(at("site", "/split"), json={"visits": 40_000}))["visits"]
         rows = "".join(f"{label},{n},{n // 50}\n" for label, n in shares.items() if n)
         table = {"csv": "label,visits,successes\n" + rows + "\n" * 70_000}
-        done = _made(api.post(at("site", "/record"), json={"period": "p", "table": table}))
+        done = _made(api.post(at("site", "/acts/record"), json={"period": "p", "table": table}))
         again = {"csv": "label,visits,successes\n" + rows}
-        same = _made(api.post(at("site", "/record"), json={"period": "p", "table": again}))
+        same = _made(api.post(at("site", "/acts/record"), json={"period": "p", "table": again}))
     assert done["visits"] == 40_000
     assert (done["status"], same["status"]) == ("accepted", "duplicate")
 
@@ -78,7 +78,7 @@ def test_a_body_that_is_wrong_is_refused_in_the_same_words_whatever_its_size(wat
     service, worker, _ = watched
     with service.http(worker) as api:
         said = [
-            api.post(at("site", "/record"), json={"period": 7, "report": {"a" * n: [1, 0]}})
+            api.post(at("site", "/acts/record"), json={"period": 7, "report": {"a" * n: [1, 0]}})
             for n in (1, 100_000)
         ]
     assert [one.status_code for one in said] == [422, 422]

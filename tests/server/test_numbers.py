@@ -54,6 +54,12 @@ def test_a_service_refuses_what_the_library_refuses(service):
             with pytest.raises(InvalidInputError, match="nothing was recorded"):
                 study.tell(pull.id, wrong)
         assert study.tell(pull.id, {"reward": 1.0, "cost": 3.0, "ok": 1.0}).status == "accepted"
+        made = study.correct(pull.id, 0.5, number="cost", reason="typed 3")
+        assert (made.number, made.old, made.new) == ("cost", 3.0, 0.5)
+        assert json.loads(study.rewards().numbers[0]) == {"cost": 0.5, "ok": 1.0}
+        assert [one.said for one in study.acts("correct")] == [
+            f"Pull {pull.id} ({pull.label}), cost: 0.5 now counts instead of 3."
+        ]
 
 
 def test_the_command_keeps_limits(surepick, folder):  # noqa: F811

@@ -41,31 +41,18 @@ ROLES = {
     ("get", "/api/v1/studies/{name}/acts"): READERS,
     **{
         ("post", f"/api/v1/studies/{{name}}/acts/{kind}"): ADMINS
-        for kind in ("withdraw", "add", "retire", "limit", "pause", "resume", "stop")
+        for kind in ("withdraw", "set-aside", "add", "retire", "limit", "pause", "resume", "stop")
     },
     # of a worker only what it told last, where two options are compared (test_judging.py)
     ("post", "/api/v1/studies/{name}/acts/correct"): MEASURERS,
     ("post", "/api/v1/studies/{name}/acts/record"): WORKERS,
     ("post", "/api/v1/studies/{name}/acts/correct-report"): ADMINS,
-    ("get", "/api/v1/studies/{name}/report-changes"): READERS,
-    ("post", "/api/v1/studies/{name}/report-changes"): ADMINS,
-    ("get", "/api/v1/studies/{name}/corrections"): READERS,
-    ("post", "/api/v1/studies/{name}/correct"): ADMINS,
-    ("get", "/api/v1/studies/{name}/options"): READERS,
-    ("post", "/api/v1/studies/{name}/options"): ADMINS,
-    ("post", "/api/v1/studies/{name}/retire"): ADMINS,
-    ("get", "/api/v1/studies/{name}/limits"): READERS,
-    ("post", "/api/v1/studies/{name}/limits"): ADMINS,
-    ("post", "/api/v1/studies/{name}/withdraw"): ADMINS,
-    ("post", "/api/v1/studies/{name}/pause"): ADMINS,
-    ("post", "/api/v1/studies/{name}/resume"): ADMINS,
-    ("post", "/api/v1/studies/{name}/stop"): ADMINS,
     ("get", "/api/v1/studies/{name}/forecast"): READERS,
     ("post", "/api/v1/studies/{name}/ask"): MEASURERS,
     ("post", "/api/v1/studies/{name}/tell"): MEASURERS,
     ("post", "/api/v1/studies/{name}/split"): WORKERS,
-    ("post", "/api/v1/studies/{name}/record"): WORKERS,
     ("post", "/api/v1/studies/{name}/fail"): MEASURERS,
+    ("post", "/api/v1/studies/{name}/keep"): MEASURERS,
     ("post", "/api/v1/tables"): ADMINS,
     ("post", "/api/v1/plan"): ADMINS,
     ("get", "/api/v1/tokens"): ADMINS,
@@ -150,6 +137,8 @@ def bodies(path, pull):
         return [*told, {"rewards": [verdict], "strict": True}]
     if path.endswith("/acts/correct"):
         return [one | {"reason": "why", "by": "judge"} for one in (verdict, name)]
+    if path.endswith("/keep"):
+        return [{"held": {"judge": [pull], "other": [0]}, "lease": 60}, {"held": {}}]
     if path.endswith("/fail"):
         return [{"pull": pull, "worker": "judge"}, {"pull": 0, "worker": "other"}]
     return [BODIES.get(path, {})]

@@ -30,6 +30,7 @@ def begun(problem, means=MEANS, batches=3, seed=0, **settings):
     return run, noise, rng
 
 
+@pytest.mark.validation
 def test_intervals_hold_about_as_often_as_they_say():
     held = 0
     for seed in range(6):  # benchmarks/forecasts.py does it 200 times
@@ -139,6 +140,7 @@ def test_rates_stay_rates():
         assert 0 < means.min() < means.max() < 0.5
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("noise", ["symmetric", 1.0, "yes-no", (-9.0, 9.0), [1.0, 2.0, 1.0]])
 @pytest.mark.parametrize("own", [True, False])
 def test_an_option_that_waits_for_the_end_of_a_batch_is_ahead_too(noise, own):

@@ -34,6 +34,7 @@ VARIANCE = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("family", VARIANCE, ids=lambda f: type(f).__name__)
 def test_sums_have_the_right_mean_and_variance(family):
     rng, scale = np.random.default_rng(0), 0.7

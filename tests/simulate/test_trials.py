@@ -23,6 +23,7 @@ def test_the_columns():
     assert len(trials(Peleg(0.1), INSTANCE)) == 50
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", ["gaussian", "bounded"])
 def test_results_do_not_depend_on_the_number_of_jobs(noise):
     one = trials(Peleg(0.1), INSTANCE, n=6, seed=3, noise=noise)
@@ -76,6 +77,7 @@ def test_correct_is_what_the_truth_says():
     assert set(table["samples"]) == {4}
 
 
+@pytest.mark.validation
 def test_the_error_rate_is_at_most_delta():
     table = trials(Peleg(0.3), instances.standard(0.5, d=3), n=400)
     assert np.mean(~table["correct"]) <= 0.3

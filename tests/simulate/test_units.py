@@ -8,6 +8,7 @@ from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive, feed
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("noise", [0.5, 4.0])
 @pytest.mark.parametrize("algorithm", ["lucb", "lingame", "uniform", "peleg", "pooled-peleg"])
 def test_the_sums_of_a_run_are_those_of_its_rewards(algorithm, noise):

@@ -142,6 +142,7 @@ def few(monkeypatch):
     monkeypatch.setattr(limits, "LEADERS", (1, 4, 4))
 
 
+@pytest.mark.some(20)
 @BACKENDS
 @pytest.mark.parametrize("threshold", [None, 0.4])
 @pytest.mark.parametrize("seed", range(10))

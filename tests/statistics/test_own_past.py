@@ -36,6 +36,7 @@ def hit(option, factor, days):
 RATES = (0.05, 0.06, 0.055, 0.045)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("fault", "period"),
     [

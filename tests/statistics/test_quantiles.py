@@ -107,6 +107,7 @@ def test_who_is_behind_is_found_out_and_who_is_not_is_not():
     assert found[2] < 0
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("p", [0.5, 0.9])
 def test_who_is_best_is_hardly_ever_ruled_out_however_often_one_looks(p):
     # Alike, the hardest truth to keep; with a quarter of the measurements and with many.

@@ -18,6 +18,7 @@ def sums(rewards, order):
     return float(np.sum(rewards)), float(np.sum(rewards * rewards))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("order", ["one by one", "in pairs"])
 @pytest.mark.parametrize("offset", [0.0, 0.3, -1e3, 1e5, 1e8, -1e12])
 def test_squared_distances_from_every_prediction_are_never_too_small(offset, order):

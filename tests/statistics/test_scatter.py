@@ -16,6 +16,7 @@ def days(rng, many, each=1, visits=2000):
         yield each * n.astype(float), each * yes.astype(float)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("many", [2, 10, 40])
 def test_visitors_are_hardly_ever_taken_for_sessions(many):
     rng = np.random.default_rng(many)

@@ -23,6 +23,7 @@ def test_evidence_of_a_side_is_worth_one_on_average_whenever_one_looks():
         assert np.mean(np.exp(ahead)) == pytest.approx(now)
 
 
+@pytest.mark.validation
 def test_ends_hold_at_all_times_although_rivals_are_chosen_by_what_was_seen():
     rng, wrong = np.random.default_rng(8), 0
     for _ in range(400):

@@ -52,6 +52,7 @@ def by_definition(b, p, estimate, information, squares, freedom):
     return math.log(total) + log.max() - constant - prior - 0.5 * math.log(after / p)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("freedom", [1, 7, 60])
 @pytest.mark.parametrize(("b", "p"), STAKES[1:])
 def test_quadrature_follows_the_integrand(freedom, b, p):

@@ -72,6 +72,7 @@ def runs(scales, rng, blocks=30, pulls=5):
     return most
 
 
+@pytest.mark.validation
 def test_it_is_rarely_wrong_over_all_looks_and_finds_what_matters():
     rng = np.random.default_rng(0)
     most = [runs(np.ones(6), rng) for _ in range(400)]

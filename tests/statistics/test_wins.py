@@ -97,7 +97,7 @@ def test_all_ties_pay_nothing_and_all_wins_all():
 
 @pytest.mark.parametrize("kind", ["normal", "zeros"])
 def test_compiled_bets_are_the_same(kind):
-    from surepick.statistics.wins_kernels import win_payoffs, win_shares
+    from surepick.statistics.wins_kernels import win_payoffs
 
     rng = np.random.default_rng(2)
     counts = np.array([5, 9, 0, 150])
@@ -121,13 +121,9 @@ def test_compiled_bets_are_the_same(kind):
                 own = min(stake * STAKE / (1 + few / many), CAP / mean)
                 paid.append(math.exp(log_wins(told[r], told[x], own, mean)))
             assert found[i, a, j] == pytest.approx(math.log(np.mean(paid)), rel=1e-9)
-    ordered = np.concatenate([np.sort(one) for one in told])
-    shares = win_shares(places, rivals, starts, ordered)
-    won = (told[3][:, None] > told[0]) + 0.5 * (told[3][:, None] == told[0])
-    assert shares[0, 0] == pytest.approx(won.mean())
-    assert shares[2, 0] == 0.5
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("lead", "least"), [(0.35, 0.85), (1.0, 0.8)])
 def test_hardly_anything_is_wasted_beside_a_test_that_knows_the_scale(lead, least):
     rng = np.random.default_rng(3)

@@ -27,18 +27,18 @@ def run(what, url, *options):
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("step", [47, pytest.param(23, marks=pytest.mark.validation)])
+@pytest.mark.parametrize("step", [79, pytest.param(23, marks=pytest.mark.validation)])
 def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url, step):
     # The benchmark takes every single contact; here each database has its own of the many.
     start = 1 if shared_url.startswith("sqlite") else 1 + step // 2
     found = run("points", shared_url, "--first", start, "--step", step)
     assert found["failed"] == 0
-    assert found["opening"] >= 4
-    assert found["study"] >= 460 // step
+    assert found["opening"] >= 200 // step
+    assert found["study"] >= 460 // step - 1
 
 
 @pytest.mark.some(1)
-@pytest.mark.parametrize("step", [23, pytest.param(11, marks=pytest.mark.validation)])
+@pytest.mark.parametrize("step", [33, pytest.param(11, marks=pytest.mark.validation)])
 def test_killed_at_any_contact_while_options_come_and_go_nothing_is_lost(shared_url, step):
     found = run("turns", shared_url, "--step", step)
     assert found["failed"] == 0
@@ -55,8 +55,8 @@ def test_killed_at_any_contact_with_several_batches_open_nothing_is_lost(shared_
 
 @pytest.mark.some(1)
 def test_killed_at_random_times_nothing_is_lost(shared_url):
-    found = run("kills", shared_url, "--count", 15)
-    assert found["kills"] == 15
+    found = run("kills", shared_url, "--count", 8)
+    assert found["kills"] == 8
     assert found["failed"] == 0
 
 
@@ -92,6 +92,7 @@ def told_so_far(tx):
     return 0 if study is None else tx.progress(study.id).measured
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("off", [86_400.0, -86_400.0])
 def test_wrong_clocks_of_clients_lose_no_lease(shared_url, off, monkeypatch):
     study = sp.create_study("clocks", toy.problem(), toy.Toy(0.1), shared_url)

@@ -80,3 +80,19 @@ def test_a_study_goes_on_after_every_loss(study, crowd, storage, worker):
     found.pop("guarantee"), alone.pop("guarantee")  # a named worker who asks again is an event
     assert found == alone
     toy.check_whole(study)
+
+
+@pytest.mark.parametrize("told", [0, 1])
+def test_nobody_has_come_back_where_a_batch_is_planned_for_somebody_else(told):
+    """Who was handed something in the same step would be said to measure it a second time."""
+    problem = sp.Problem.unstructured(list("abc"), noise="yes-no")
+    study = sp.create_study("ahead", problem, complete=50, storage=f"memory://ahead {told}")
+    crowd, names = Crowd(study.desk), list("vwxyz")
+    tells = []
+    if told:
+        (pull,) = study.ask(1, "v")
+        tells = [[Reward(pull.id, 1.0, "v")]]
+    _, given = crowd.exchange(tells, [Ask(1, name) for name in names])
+    assert len({pull.id for one in given for pull in one.pulls}) == len(names)
+    assert study.progress().ahead > 0
+    assert study.events() == []

@@ -69,6 +69,7 @@ def fewer(study, sign):
     study.retire("d", reason="sold out")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", ["any", "symmetric"])
 def test_rewards_are_corrected_and_options_come_and_go(noise):
     mine, _ = both(f"changing {noise}", [corrected, fewer, more], noise=noise)

@@ -7,7 +7,8 @@ import pytest
 
 import surepick as sp
 from surepick.client.replies import answer_of
-from surepick.errors import InvalidInputError, SurepickError, TellConflictError
+from surepick.errors import InvalidInputError, SurepickError, TellConflictError, UnknownPullError
+from surepick.run.certificate import fingerprint
 from surepick.study import StudySpec, chain
 
 LABELS = ["slow", "good", "poor"]
@@ -108,6 +109,20 @@ def test_a_study_under_way_says_where_it_stands(storage_url):
     assert sp.verify(stopped.certificate(), replay=True).replayed
 
 
+def test_how_much_measurements_vary_is_an_estimate_and_not_a_unit(storage_url):
+    symmetric = sp.Problem.unstructured(
+        LABELS, noise="symmetric", numbers={"latency": "yes-no"}, minimise=True
+    )
+    study = made(storage_url, problem=symmetric, keep=["latency <= 50%"])
+    assert study.status()["noise"] is None
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        pulls = study.ask(30)
+        told = {p.id: {"reward": 70 + 0.02 * rng.normal(), "latency": 0} for p in pulls}
+        study.tell_many(told)
+    assert 0.01 < study.status()["noise"] < 0.04
+
+
 def test_a_study_that_is_opened_in_between_goes_on(storage_url):
     one, machine = made(storage_url), Machine(1)
     while not one.finished:
@@ -146,13 +161,69 @@ def test_rewards_are_corrected_and_withdrawn_with_their_numbers(storage_url):
     study.correct(first, 1.0 - float(told.values[0]), reason="swapped")
     assert json.loads(study.rewards().numbers[0]) == json.loads(told.numbers[0])
     study.withdraw(first, reason="wrong machine")
-    with pytest.raises(InvalidInputError, match="cannot come back"):
-        study.correct(first, 1.0, reason="it was right")
+    with pytest.raises(UnknownPullError, match=r"waiting to be measured again|latency with it"):
+        study.correct(first, 12.0, number="latency", reason="nobody knows")
+    value = float(told.values[0])
+    study.correct(first, 1.0 - value, reason="the machine was right")
+    assert (study.rewards().values[0], study.rewards().numbers[0]) == (1 - value, told.numbers[0])
     finish(study, machine)
     assert study.answer.label == "good"
     assert_chained(study)
     found = sp.verify(study.answer.certificate())
     assert found.label == "good"
+
+
+def test_a_further_number_is_corrected_alone(storage_url):
+    study, machine = made(storage_url), Machine(2)
+    (pull,) = study.ask()
+    right = machine(pull.arm)
+    study.tell(pull.id, right | {"latency": 99.0})
+    change = study.correct(pull.id, right["latency"], number="latency", reason="99 was an error")
+    assert (change.old, change.new, change.counted) == (99.0, right["latency"], False)
+    assert "latency" in change.said
+    again = study.correct(pull.id, right["latency"], number="latency", reason="lost answer")
+    assert again.to_dict() == change.to_dict()
+    for wrong, number, why in (
+        (101.0, "latency", "latency of pull 0 is 101"),
+        (1.0, "size", "no such"),
+    ):
+        with pytest.raises(InvalidInputError, match=why):
+            study.correct(pull.id, wrong, number=number, reason="oops")
+    told = study.rewards()
+    assert told.values[0] == right["reward"]
+    assert json.loads(told.numbers[0]) == {"latency": right["latency"]}
+    finish(study, machine)
+    assert study.answer.label == "good"
+
+
+def test_a_further_number_that_was_counted_is_worked_out_again_and_listed(storage_url):
+    """A dozen readings of the best option were threefold; put right, it keeps the limit."""
+    study, machine, typos = made(storage_url), Machine(3), {}
+    while not study.finished and len(typos) < 12:
+        for pull in study.ask(20):
+            right = machine(pull.arm)
+            wrong = {"latency": min(99.0, 3 * right["latency"])} if pull.arm == 1 else {}
+            typos |= {pull.id: right["latency"]} if wrong else {}
+            study.tell(pull.id, right | wrong)
+    wrong = study.standing()["estimate"]
+    for pull, latency in typos.items():
+        assert study.correct(pull, latency, number="latency", reason="a factor of three").number
+    np.testing.assert_array_equal(study.standing()["estimate"], wrong)  # rewards are as they were
+    assert study.rebuild().standing().to_dict() == study.standing().to_dict()
+    finish(study, machine)
+    assert_chained(study)
+    answer = study.answer
+    assert answer.label == "good"
+    assert "looked at again" in str(answer.guarantee)
+    certificate = answer.certificate()
+    assert {one["number"] for one in certificate["corrections"]} == {"latency"}
+    assert "batches are what the algorithm asks for" in sp.verify(certificate, replay=True).replay
+    again = sp.load_study(study.name, study.storage)
+    assert again.corrections() == study.corrections()
+    assert again.answer.to_dict() == answer.to_dict()
+    certificate["corrections"][0]["number"] = "size"
+    with pytest.raises(SurepickError, match="a number that there is not"):
+        sp.verify(certificate | {"digest": fingerprint(certificate)})
 
 
 def test_a_quantile_of_any_number_in_a_table(tmp_path):
@@ -200,6 +271,7 @@ def test_the_past_has_further_numbers_too(storage_url, tmp_path):
         assert study.answer.label == "good"
         found = sp.verify(study.answer.certificate(), replay=True)
         assert found.replayed
+        assert found.unknown == ()  # further numbers of the past are no news
         again = sp.load_study(study.name, study.storage)
         assert again.rebuild().answer == study.answer
         spent[chosen] = study.answer.samples

@@ -73,7 +73,7 @@ def url(request):
     return f"memory://{request.node.name}"
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("noise", "misfit"), KINDS)
 def test_nobody_waits_and_every_batch_can_be_made_again(url, noise, misfit):
     study = Crew(url, noise, misfit, means=2.0 * MEANS).work()

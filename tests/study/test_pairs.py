@@ -36,7 +36,8 @@ def judged(study, rng=None, most=10**6):
     return study
 
 
-@pytest.mark.parametrize("setting", [{}, {"borda": True}, {"confirm": True}])
+@pytest.mark.some(2)
+@pytest.mark.parametrize("setting", [{}, {"borda": True}, {"confirm": False}])
 def test_from_a_table_to_a_certificate(setting, storage_url):
     table = OptionTable(Sheet(csv=CSV))
     study = sp.create_study(
@@ -44,7 +45,7 @@ def test_from_a_table_to_a_certificate(setting, storage_url):
     )
     judged(study, np.random.default_rng(5))
     assert study.answer.label == "terse"
-    assert study.answer.guarantee
+    assert study.answer.guarantee.shown
     assert not study.checks().warnings
     assert sp.verify(study.answer.certificate(), replay=True).replayed
     assert study.rebuild().answer == study.answer
@@ -221,6 +222,25 @@ def test_lists_and_exports_speak_of_options(tmp_path):
     lines = study.export(tmp_path / "told.csv").read_text().splitlines()
     assert lines[0].endswith("first tokens,first text,second tokens,second text")
     study.close()
+
+
+def test_what_is_the_best_only_if_any_is_listed_so_and_is_no_success(tmp_path):
+    from click.testing import CliRunner
+
+    from surepick.cli import cli
+
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    study = sp.create_study("if", sp.Problem.pairs(LABELS), storage=url, confirm=False, seed=1)
+    judged(study)
+    assert describe_studies(url)[0]["answer"] == f"{study.answer.label}, if any is"
+    certificate = tmp_path / "proof.json"
+    command = ["answer", "if", "--storage", url, "--certificate", str(certificate)]
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 7
+    assert done.output.startswith("Not shown to be the best, but only if any option is: ")
+    done = CliRunner().invoke(cli, ["verify", str(certificate)])
+    assert done.exit_code == 7
+    assert "not that any option is the best" in done.output
 
 
 def test_where_nobody_is_left_nobody_is_listed(tmp_path):

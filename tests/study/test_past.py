@@ -30,6 +30,7 @@ def work(study):
         study.tell_many([(pull.id, MEANS[pull.arm] + draws.normal()) for pull in pulls])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("storage_url", "chosen"),
     each_value(["memory", "sqlite", "postgresql"], ["in advance", "by results"]),

@@ -49,7 +49,7 @@ def test_a_study_from_its_setting_to_its_certificate():
 
 
 def test_it_is_refused_with_traffic_and_a_check_of_the_model():
-    with pytest.raises(InvalidInputError, match="quantile: a traffic study looks for the best"):
+    with pytest.raises(InvalidInputError, match="quantile: a traffic study sees how many came"):
         StudySpec(name="site", problem=problem(), quantile=0.5, traffic=True)
     with pytest.raises(InvalidInputError, match="leave out check_fit or quantile"):
         StudySpec(name="model", problem=problem(), quantile=0.5, check_fit=1.0)

@@ -42,6 +42,7 @@ def test_scales_by_option_bound_what_is_too_large():
         study.tell(study.ask()[0].id, 1e40)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("noise", [None, "equal"])
 def test_the_outlook_of_an_unknown_scale_is_that_of_a_known_one(noise, scale):

@@ -259,6 +259,7 @@ def test_a_tell_after_the_lease_counts_if_nobody_has_the_pull_by_now(make):
     assert study.rewards().values.tolist() == [1.0, 2.0]
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e200, "1", None, True, [1.0]])
 def test_rewards_that_are_no_numbers_leave_no_trace(make, bad):
     study = make()
@@ -515,6 +516,7 @@ def test_a_study_is_a_context(make):
     assert len(study.ask()) == 1  # it opens again by itself
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("text", ["", "null", "[]", "{", '{"format": 3}', "not JSON", '{"a": {}}'])
 def test_a_snapshot_that_cannot_be_read_is_worked_out_again(make, storage_url, text):
     """Whatever is wrong with it: the log has all that is needed."""

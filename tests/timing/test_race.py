@@ -1,14 +1,16 @@
 """Which is fastest: races of things whose times are drawn, so that no clock decides a test."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.errors import InvalidInputError
+from surepick.errors import InvalidInputError, MeasurementError
 from surepick.timing import Timed
 from surepick.timing.carried import Sequence
+from surepick.timing.clock import Hung
 from surepick.timing.result import seconds
 
 
@@ -35,6 +37,7 @@ def drawn(**medians):
     return [Drawn(name, median, seed) for seed, (name, median) in enumerate(medians.items())]
 
 
+@pytest.mark.validation
 def test_the_fastest_is_named_with_how_often_it_won():
     found = sp.timing.fastest(drawn(a=1.0, b=1.3, c=3.0), seed=1)
     assert (found.label, found.decided) == ("a", True)
@@ -135,6 +138,68 @@ def test_an_end_by_time():
     assert not found.decided
 
 
+class Hangs(Timed):
+    """Takes as long as it is told to, by a clock of its own; ended where that is too long."""
+
+    def __init__(self, name, *seconds):
+        self.name, self.seconds, self.limits = name, list(seconds), []
+
+    def once(self):
+        taken = self.seconds.pop(0) if len(self.seconds) > 1 else self.seconds[0]
+        self.limits.append(self.most)
+        if taken > self.most:
+            raise Hung(f"{self.name} did not end within {self.most:g} s")
+        return taken
+
+
+def test_what_hangs_is_ended_and_counts_as_slower_than_all_that_ends():
+    often = np.random.default_rng(0).random(400) < 0.75
+    quick, odd = Hangs("quick", 0.1), Hangs("odd", 0.01, *np.where(often, math.inf, 0.01).tolist())
+    found = sp.timing.fastest([quick, odd], seed=0)
+    assert (found.label, found.decided) == ("quick", True)
+    assert found.hung["odd"] > found.runs / 4
+    assert set(quick.limits + odd.limits) == {10.0}  # twenty times the slowest would be 2 s
+    assert found.times["odd"].max() == 10.0
+    said = f"Did not end in time, and count as slower than all that did: {found.hung['odd']} of "
+    assert said in str(found)
+    assert found.to_dict()["hung"] == found.hung
+    certificate = found.answer.certificate()
+    assert {"name": "hung", "runs": found.hung["odd"]} in certificate["conditions"]
+    assert sp.verify(certificate)
+    again = Hangs("quick", 0.1), Hangs("odd", 0.01, math.inf)
+    with pytest.raises(MeasurementError, match="odd did not end within 10 s"):
+        sp.timing.fastest(again, seed=0, hung="failed")
+
+
+def test_those_that_hang_alike_are_alike_and_a_margin_changes_nothing():
+    never = [Hangs(name, 0.1, math.inf) for name in "ab"]
+    found = sp.timing.not_slower(never, "a", epsilon=0.5, max_runs=40, seed=0)
+    assert (found.slower, found.not_slower) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limits"),
+    [
+        ((60.0, 70.0), {10.0, 40.0, 160.0, 1400.0}),  # all are slow
+        ((5.0, 70.0), {10.0, 100.0, 1400.0}),  # the second is far slower
+        ((0.1, 70.0), {10.0}),  # and here it hangs
+    ],
+)
+def test_what_hangs_is_judged_by_what_has_ended(seconds, limits):
+    own = [Hangs("a", seconds[0]), Hangs("b", seconds[1])]
+    sp.timing.fastest(own, max_runs=8, seed=0)
+    assert set(own[0].limits + own[1].limits) == limits
+    fixed = [Hangs("a", seconds[0]), Hangs("b", seconds[1])]
+    sp.timing.fastest(fixed, max_runs=8, seed=0, timeout=7.5)
+    assert set(fixed[0].limits + fixed[1].limits) == {7.5}
+
+
+@pytest.mark.parametrize("wrong", [{"timeout": 0}, {"hung": "dropped"}])
+def test_what_makes_no_sense_about_hanging_is_named(wrong):
+    with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+        sp.timing.fastest(drawn(a=1.0, b=1.0), **wrong)
+
+
 def test_first_runs_do_not_count_and_progress_is_told():
     timed, told = drawn(a=1.0, b=5.0), []
     found = sp.timing.fastest(timed, warmup=4, seed=0, progress=lambda *now: told.append(now))
@@ -212,6 +277,7 @@ class Die(Timed):
         return float(self.draw.choice(self.faces))
 
 
+@pytest.mark.validation
 def test_in_a_circle_nobody_is_the_fastest():
     """Rock, paper, scissors: each beats the next one two times in three, or always."""
     faces = {"a": [2, 2, 9], "b": [1, 6, 6], "c": [4, 4, 4]}

@@ -118,7 +118,7 @@ RULES = {
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
 }
-GUARANTEES = ("pac", "eps-pac", "heuristic", "none", "nobody", "claims", "fdr")
+GUARANTEES = ("pac", "eps-pac", "if-any", "heuristic", "none", "nobody", "claims", "fdr")
 SIDES = ("better", "worse", "ruled_out", "undecided")
 #: of the rule "pooled", with more in the certificate
 VARIANTS = ("misfit", "strata", "items", "top", "corrected", "traffic")
@@ -433,12 +433,12 @@ def _accepted(honest, body, found):
             return "replayed: another answer" if found.replayed else UNREPLAYED
     elif found.candidate != honest["claim"]["candidate"]:
         same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
-        if not same and found.guarantee in ("pac", "eps-pac", "claims", "fdr"):
+        if not same and found.guarantee in ("pac", "eps-pac", "if-any", "claims", "fdr"):
             return f"{'replayed' if found.replayed else 'accepted'}: another answer" + (
                 "" if found.replayed else ", not replayed"
             )
     nobody = [claim == "nobody" for claim in (found.guarantee, honest["claim"]["guarantee"])]
-    if nobody[0] != nobody[1] and found.guarantee in ("pac", "eps-pac", "nobody"):
+    if nobody[0] != nobody[1] and found.guarantee in ("pac", "eps-pac", "if-any", "nobody"):
         return "replayed: another answer" if found.replayed else UNREPLAYED
     if _sides(body) != _sides(honest) and found.guarantee in ("claims", "fdr"):
         return "replayed: another answer" if found.replayed else UNREPLAYED

@@ -81,7 +81,7 @@ def another_baseline(body):
 
 
 def milder(body):
-    body["evidence"]["question"]["control"] = "fdr"
+    body["evidence"]["question"]["claims"] = "fdr"
     for claim in body["evidence"]["claims"]:
         claim["block"] = len(body["evidence"]["blocks"])
 

@@ -8,6 +8,7 @@ only because what it says does not follow.
 import copy
 import json
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -63,8 +64,18 @@ NUMBERS = ("gap", "width", "log_capital", "bias", "lead")
 
 
 def certificate_of(ruler, problem=None, theta=THETA, **more):
+    if problem is None and theta is THETA:
+        return json.loads(_usual(ruler, **more))
+    return _certificate(ruler, problem or PROBLEMS.get(ruler, PROBLEM), theta, **more)
+
+
+@cache
+def _usual(ruler, **more):
+    return json.dumps(_certificate(ruler, PROBLEMS.get(ruler, PROBLEM), THETA, **more))
+
+
+def _certificate(ruler, problem, theta, **more):
     name, settings, _ = RULERS[ruler]
-    problem = problem or PROBLEMS.get(ruler, PROBLEM)
     run = sp.algorithms.get(name, delta=0.1, **settings | more).start(problem)
     if problem.noise_kind.kind == "known" and problem is not PROBLEM:
         by_arm(run, problem, theta)

@@ -61,7 +61,7 @@ def _another_baseline(body):
 
 
 def _another_control(body):
-    body["evidence"]["question"]["control"] = "fdr"
+    body["evidence"]["question"]["claims"] = "fdr"
 
 
 def _claims_that_it_keeps_them(body):

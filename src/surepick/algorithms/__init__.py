@@ -1,4 +1,4 @@
-"""Algorithms for identifying the best candidate, one paper per file."""
+"""Algorithms for identifying the best candidate: our own; those of papers are in `research`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from surepick.algorithms.findings import Guarantee
 from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
-    from surepick.algorithms.alba import Alba
-    from surepick.algorithms.ellipsoid.glucb import Glucb
-    from surepick.algorithms.ellipsoid.lingape import LinGapE
-    from surepick.algorithms.glr.fws import FrankWolfeSampling
-    from surepick.algorithms.glr.lazy_ts import LazyTrackAndStop
-    from surepick.algorithms.glr.lingame import LinGame, LinGameC
-    from surepick.algorithms.glr.uniform import Uniform
-    from surepick.algorithms.lucb import Lucb
-    from surepick.algorithms.phases.peleg import Peleg
-    from surepick.algorithms.phases.rage import Rage
-    from surepick.algorithms.phases.xy_adaptive import XYAdaptive
     from surepick.algorithms.pooled.peleg import PooledPeleg
-    from surepick.algorithms.static.xy_oracle import XYOracle
-    from surepick.algorithms.static.xy_static import XYStatic
     from surepick.algorithms.wrappers.checked_fit import CheckedFit
+    from surepick.research.alba import Alba
+    from surepick.research.fws import FrankWolfeSampling
+    from surepick.research.glucb import Glucb
+    from surepick.research.lazy_ts import LazyTrackAndStop
+    from surepick.research.lingame import LinGame, LinGameC
+    from surepick.research.lingape import LinGapE
+    from surepick.research.lucb import Lucb
+    from surepick.research.peleg import Peleg
+    from surepick.research.rage import Rage
+    from surepick.research.uniform import Uniform
+    from surepick.research.xy_adaptive import XYAdaptive
+    from surepick.research.xy_oracle import XYOracle
+    from surepick.research.xy_static import XYStatic
 
 __all__ = [
     "Alba",
@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
     known = classes()
     if name in known:
         module, cls = known[name]
-        return getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
+        return getattr(importlib.import_module(f"surepick.{module}"), cls)
     raise AttributeError(f"module 'surepick.algorithms' has no attribute {name!r}")
 
 

@@ -137,7 +137,7 @@ class State(Remembered, ABC):
         """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
     def as_recorded(self, evidence: dict[str, Any]) -> None:
-        """Before anything is asked: go by the rule of the release that wrote this evidence."""
+        """Before anything is asked: draw what this evidence says was drawn."""
 
     def deal_by(self, seed: str) -> None:
         """Deal the first batch into two after it came in; see :mod:`surepick.statistics.dealing`.
@@ -375,7 +375,7 @@ class Algorithm(ABC):
         if self.max_samples is not None:
             object.__setattr__(self, "max_samples", whole(self.max_samples, "max_samples", least=1))
         if self.budget is not None:
-            object.__setattr__(self, "budget", positive(self.budget, "budget"))
+            object.__setattr__(self, "budget", in_reach(positive(self.budget, "budget"), "budget"))
 
     def sample_limit(self) -> int:
         """Pulls after which a run stops in any case."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.promise import NOBODY, PROVEN, Promise, as_said
+from surepick.promise import PROVEN, SHOWN, Promise, as_said
 
 
 class Guarantee(str):
@@ -15,8 +15,10 @@ class Guarantee(str):
     ``"eps-pac"`` (within epsilon of the best, or of the m-th best), ``"claims"`` (all claims
     against a baseline are right with that probability), ``"fdr"`` (of these, a share of at most
     delta is wrong on average), ``"nobody"`` (no option beats all others, with that probability;
-    so it is not true of the one that is named), ``"heuristic"`` (a threshold without a theorem),
-    ``"none"`` (stopped early). It is true (``bool``) only when there is a theorem behind it.
+    so it is not true of the one that is named), ``"if-any"`` (if any option beats all others, it
+    is the one that is named, with that probability), ``"heuristic"`` (a threshold without a
+    theorem), ``"none"`` (stopped early). It is true (``bool``) only where a theorem says without
+    an "if" what it says of the one that is named.
 
     Examples
     --------
@@ -56,8 +58,8 @@ class Guarantee(str):
 
     @property
     def shown(self) -> bool:
-        """Whether there is a theorem behind it, be it that no option is the answer."""
-        return self.kind in (*PROVEN, NOBODY)
+        """Whether there is a theorem behind it, be it that no option is the answer, or if any."""
+        return self.kind in SHOWN
 
 
 class Claims(NamedTuple):

@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from surepick import plugins
 from surepick.algorithms.base import Algorithm
-from surepick.errors import InvalidInputError, UnknownNameError
+from surepick.errors import InvalidInputError, UnknownNameError, listed
 
 #: the algorithm that is used where none is named
 DEFAULT = "pooled-peleg"
 
 # name -> (module, class, constructor or None): modules load when their name is first used
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
-    "peleg": ("phases.peleg", "Peleg", None),
-    "peleg-paper": ("phases.peleg", "Peleg", "paper"),
-    "peleg-adahedge": ("phases.peleg", "Peleg", "adahedge"),
-    "pooled-peleg": ("pooled.peleg", "PooledPeleg", None),
-    "rage": ("phases.rage", "Rage", None),
-    "lingape": ("ellipsoid.lingape", "LinGapE", None),
-    "lingape-greedy": ("ellipsoid.lingape", "LinGapE", "greedy"),
-    "xy-static": ("static.xy_static", "XYStatic", None),
-    "xy-adaptive": ("phases.xy_adaptive", "XYAdaptive", None),
-    "xy-oracle": ("static.xy_oracle", "XYOracle", None),
-    "alba": ("alba", "Alba", None),
-    "lucb": ("lucb", "Lucb", None),
-    "glucb": ("ellipsoid.glucb", "Glucb", None),
-    "lingame": ("glr.lingame", "LinGame", None),
-    "lingame-c": ("glr.lingame", "LinGameC", None),
-    "lazy-ts": ("glr.lazy_ts", "LazyTrackAndStop", None),
-    "fws": ("glr.fws", "FrankWolfeSampling", None),
-    "uniform": ("glr.uniform", "Uniform", None),
-    "lingame-heuristic": ("glr.lingame", "LinGame", "heuristic"),
-    "lingame-c-heuristic": ("glr.lingame", "LinGameC", "heuristic"),
-    "lazy-ts-heuristic": ("glr.lazy_ts", "LazyTrackAndStop", "heuristic"),
-    "fws-heuristic": ("glr.fws", "FrankWolfeSampling", "heuristic"),
-    "uniform-heuristic": ("glr.uniform", "Uniform", "heuristic"),
+    "peleg": ("research.peleg", "Peleg", None),
+    "peleg-paper": ("research.peleg", "Peleg", "paper"),
+    "peleg-adahedge": ("research.peleg", "Peleg", "adahedge"),
+    "pooled-peleg": ("algorithms.pooled.peleg", "PooledPeleg", None),
+    "rage": ("research.rage", "Rage", None),
+    "lingape": ("research.lingape", "LinGapE", None),
+    "lingape-greedy": ("research.lingape", "LinGapE", "greedy"),
+    "xy-static": ("research.xy_static", "XYStatic", None),
+    "xy-adaptive": ("research.xy_adaptive", "XYAdaptive", None),
+    "xy-oracle": ("research.xy_oracle", "XYOracle", None),
+    "alba": ("research.alba", "Alba", None),
+    "lucb": ("research.lucb", "Lucb", None),
+    "glucb": ("research.glucb", "Glucb", None),
+    "lingame": ("research.lingame", "LinGame", None),
+    "lingame-c": ("research.lingame", "LinGameC", None),
+    "lazy-ts": ("research.lazy_ts", "LazyTrackAndStop", None),
+    "fws": ("research.fws", "FrankWolfeSampling", None),
+    "uniform": ("research.uniform", "Uniform", None),
+    "lingame-heuristic": ("research.lingame", "LinGame", "heuristic"),
+    "lingame-c-heuristic": ("research.lingame", "LinGameC", "heuristic"),
+    "lazy-ts-heuristic": ("research.lazy_ts", "LazyTrackAndStop", "heuristic"),
+    "fws-heuristic": ("research.fws", "FrankWolfeSampling", "heuristic"),
+    "uniform-heuristic": ("research.uniform", "Uniform", "heuristic"),
 }
 #: the one for problems that compare two options at a time
 OF_PAIRS = "pairs"
@@ -46,8 +47,8 @@ OF_PAIRS = "pairs"
 # around another algorithm, or for other measurements than of one option: found by name, but not
 # one more algorithm to compare
 _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
-    OF_PAIRS: ("pairs.pairs", "Pairs", None),
-    "checked-fit": ("wrappers.checked_fit", "CheckedFit", None),
+    OF_PAIRS: ("algorithms.pairs.pairs", "Pairs", None),
+    "checked-fit": ("algorithms.wrappers.checked_fit", "CheckedFit", None),
 }
 _REGISTERED: dict[str, Any] = {}
 
@@ -101,7 +102,7 @@ def maker(name: str) -> Callable[..., Algorithm]:
             raise UnknownNameError.among("algorithm", name, names())
         return _REGISTERED[name]
     module, cls, constructor = ours[name]
-    make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
+    make = getattr(importlib.import_module(f"surepick.{module}"), cls)
     return make if constructor is None else getattr(make, constructor)
 
 
@@ -129,7 +130,24 @@ def get(name: str, **settings: Any) -> Algorithm:
     except TypeError as error:
         if "argument" not in str(error):
             raise
-        raise InvalidInputError(f"{name}: {error}") from None
+        raise _unsuitable(name, make, settings, error) from None
+
+
+def _unsuitable(
+    name: str, make: Callable[..., Algorithm], settings: dict[str, Any], error: TypeError
+) -> InvalidInputError:
+    """Which setting an algorithm does not have, or lacks."""
+    known = inspect.signature(make).parameters
+    every = [own.name for own in known.values() if own.kind is not own.VAR_KEYWORD]
+    strange = [one for one in settings if one not in every]
+    if strange and len(every) == len(known):
+        return InvalidInputError(
+            f"{name}: it has no setting {strange[0]!r}; it has {listed(every, strange[0])}"
+        )
+    lacking = [one for one in every if known[one].default is inspect.Parameter.empty]
+    lacking = [one for one in lacking if one not in settings]
+    due = listed(map(repr, lacking))
+    return InvalidInputError(f"{name}: give {due}" if lacking else f"{name}: {error}")
 
 
 def classes() -> dict[str, tuple[str, str]]:

@@ -20,6 +20,7 @@ _SMALLEST, _LARGEST = 1e-120, 1e120  # of numbers in the unit of rewards
 _LEAST = 1e-200  # probability
 MOST = 2**53  #: of any count: up to here JSON's numbers, and floats, tell whole ones apart
 SEEDS = 2**128 - 1  #: the largest seed, as NumPy makes them
+A_MONTH = 30 * 86400.0  #: seconds that a single measurement may take
 TEN_YEARS = 10 * 365.25 * 86400.0  #: seconds that anything may take or wait
 
 

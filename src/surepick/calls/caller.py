@@ -21,7 +21,7 @@ class Caller:
 
     A coroutine, or whatever else is to be awaited, runs in an event loop in a thread of its own,
     all of them in the same one; past its time it is cancelled. A function that takes too long
-    cannot be ended by anybody.
+    cannot be ended by anybody; with ``gives_up`` it is left alone then.
 
     Examples
     --------
@@ -33,8 +33,11 @@ class Caller:
     >>> caller.stop()
     """
 
-    def __init__(self, function: Callable[..., Any], timeout: float = math.inf) -> None:
+    def __init__(
+        self, function: Callable[..., Any], timeout: float = math.inf, gives_up: bool = False
+    ) -> None:
         self.function, self.timeout = function, timeout
+        self._gives_up = gives_up and timeout < math.inf and not _is_coroutine(function)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._stopped = False
@@ -42,11 +45,11 @@ class Caller:
     @property
     def cancels(self) -> bool:
         """Whether calls are ended when their time is up: coroutines are."""
-        return self._loop is not None or inspect.iscoroutinefunction(self.function)
+        return self._loop is not None or _is_coroutine(self.function)
 
     def __call__(self, *arguments: Any) -> Any:
         """What the function returns, or what is awaited of it."""
-        value = self.function(*arguments)
+        value = (self._in_a_thread if self._gives_up else self.function)(*arguments)
         if not inspect.isawaitable(value):
             return value
         import asyncio  # which takes a while to load, and only coroutines need
@@ -56,6 +59,26 @@ class Caller:
             _let_go(value)
             raise TooLate("it was called after the end")
         return asyncio.run_coroutine_threadsafe(self._in_time(value), loop).result()
+
+    def _in_a_thread(self, *arguments: Any) -> Any:
+        """What the function returns, if it does in time; nobody waits for the thread then."""
+        ended: list[Any] = []
+
+        def call() -> None:
+            try:
+                ended.append((self.function(*arguments), None))
+            except BaseException as error:
+                ended.append((None, error))
+
+        thread = threading.Thread(target=call, daemon=True)
+        thread.start()
+        thread.join(self.timeout)
+        if not ended:
+            raise TooLate(f"no reward after {self.timeout:g} s")
+        value, error = ended[0]
+        if error is not None:
+            raise error
+        return value
 
     async def _in_time(self, value: Awaitable[Any]) -> Any:
         import asyncio
@@ -85,6 +108,10 @@ class Caller:
             stopped, self._stopped = self._stopped, True
         if self._loop is not None and not stopped:
             self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+def _is_coroutine(function: Any) -> bool:
+    return inspect.iscoroutinefunction(function)
 
 
 def _let_go(value: Any) -> None:

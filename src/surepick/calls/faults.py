@@ -93,7 +93,7 @@ def fault_of(error: BaseException) -> Fault:
     >>> fault_of(ConnectionResetError()).kind, fault_of(KeyError("text")).kind
     ('passing', 'unknown')
     >>> fault_of(TypeError("no such argument")).kind
-    'broken'
+    'final'
     """
     for one in _causes(error):
         after, status = _after(one), _status(one)
@@ -148,41 +148,43 @@ def of_command(code: int, said: str) -> Fault:
 class InARow:
     """Failures since something worked last: is it this call, or is nothing working any more?
 
-    Where the scores of a finite table are filled in, a call that fails for good counts as the worst
-    one. That must not happen because the service is away or the function is wrong: something has to
-    have worked, and no more than a few different calls may have failed since.
+    Where the scores of a finite table are filled in, a cell that cannot be measured counts by the
+    rule of the table (:mod:`surepick.calls.rule`). That must not happen because the service is away
+    or the function is wrong. So something else has to be seen to work after the call has failed:
+    whatever comes next, or a call that worked, made once more.
     """
-
-    _most = 3
 
     def __init__(self) -> None:
         self.count = 0  #: failures since something worked
-        self._worked = False
+        self.moment = 0  #: calls so far
+        self._last = 0  # of them, the one that worked last
         self._which: set[str] = set()
+
+    @property
+    def ever(self) -> bool:
+        """Whether anything has worked."""
+        return self._last > 0
 
     def worked(self) -> None:
         """A call gave its score."""
-        self.count, self._worked = 0, True
+        self.moment += 1
+        self.count, self._last = 0, self.moment
         self._which.clear()
 
     def failed(self, which: Any) -> None:
         """This call did not; calls are told apart by how their arguments are written."""
+        self.moment += 1
         self.count += 1
         self._which.add(repr(which))
 
+    def worked_since(self, moment: int) -> bool:
+        """Whether something worked after that moment."""
+        return self._last > moment
+
     @property
-    def few(self) -> bool:
-        """Whether only a few different calls have failed since something worked."""
-        return len(self._which) <= self._most
-
-    def own(self, fault: Fault) -> bool:
-        """Whether an error is about the call that failed, as others have worked."""
-        about = fault.kind in ("passing", "unknown", "final") and not fault.of_service
-        return about and self._worked
-
-    def only_this(self, fault: Fault) -> bool:
-        """Whether a call that failed for good says something about itself only."""
-        return self.few and self.own(fault)
+    def different(self) -> int:
+        """How many different calls have failed since something worked."""
+        return len(self._which)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -206,7 +208,7 @@ def _by_type(error: BaseException, after: float | None) -> Fault | None:
     if names & (_LATE | _AWAY):
         return Fault("passing")
     if isinstance(error, _PROGRAM):
-        return Fault("broken", cure=_OWN)
+        return Fault("final", cure=_OWN)
     return Fault("final", cure=_NO_SCORE) if isinstance(error, ValueError) else None
 
 

@@ -6,18 +6,25 @@ import inspect
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 from surepick.calls.afresh import Generators
 from surepick.calls.caller import Caller
 from surepick.calls.faults import LONGEST, Fault, InARow, fault_of
+from surepick.calls.kept import UNKNOWN, Kept
 from surepick.calls.pace import Pace
-from surepick.errors import InvalidInputError
+from surepick.calls.together import Together
+from surepick.errors import InvalidInputError, MeasurementError
 
 _REFUSALS = 10  # in a row, after which a service is left alone
+_PROBES = 3  # calls that are tried where none has worked yet
 AT_ONCE = 64  #: coroutines at a time, where nobody says how many
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 @dataclass(frozen=True)
@@ -27,10 +34,13 @@ class Failed:
     error: BaseException
     fault: Fault
     tries: int
-    few: bool = True  #: whether only a few different calls had failed since one worked
+    moment: int = 0  #: when it was given up, see :class:`InARow`
+    key: Any = None  #: under what it is known
 
     def __str__(self) -> str:
         """What went wrong, in a line."""
+        if not self.tries:  # it was said before
+            return str(self.error)
         text = f"{type(self.error).__name__}: {self.error!s:.300}".removesuffix(": ")
         return f"{text} (tried {self.tries} times)" if self.tries > 1 else text
 
@@ -48,10 +58,14 @@ class Calls:
     pace
         When calls may begin.
     timeout
-        Seconds after which a coroutine is cancelled, and counts as failed.
+        Seconds after which a call has failed: a coroutine is cancelled, a function left alone.
     retries
         How often a call is tried again that failed in a way that may pass. Calls that were refused,
         because there were too many, are made again in any case.
+    read
+        Makes a score of what a call gave, or raises an error: then the call has failed.
+    kept
+        What is known of earlier calls, which are not made again, and where each is noted.
     sleep
         How to wait.
 
@@ -71,6 +85,8 @@ class Calls:
         pace: Pace | None = None,
         timeout: float | None = None,
         retries: int = 0,
+        read: Callable[[Any], Any] = _as_it_is,
+        kept: Kept | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if workers is None:
@@ -81,13 +97,17 @@ class Calls:
             raise InvalidInputError(f"retries must be a whole number from 0; got {retries!r:.80}")
         if timeout is not None and not timeout > 0:
             raise InvalidInputError(f"timeout must be a number of seconds; got {timeout!r:.80}")
-        self._caller = Caller(function, math.inf if timeout is None else timeout)
+        self._caller = Caller(function, math.inf if timeout is None else timeout, gives_up=True)
         self.workers, self.retries = workers, retries
         self.pace = Pace() if pace is None else pace
         self.again = 0  #: calls that failed, and worked when they were made again
+        self.made = 0  #: calls that gave a score, or that count as failed
+        self.unanswered = 0  #: calls that were begun, of which nothing is known yet
+        self.kept = kept
         self.generators = Generators()  #: whether calls set random numbers back
         self.in_a_row = InARow()
-        self._sleep, self._lock = sleep, threading.Lock()
+        self._read, self._sleep, self._lock = read, sleep, threading.Lock()
+        self._good: tuple[Any, ...] | None = None  # the arguments of a call that worked
 
     def __enter__(self) -> Self:
         return self
@@ -100,66 +120,210 @@ class Calls:
 
         What was begun by then is waited for.
         """
-        if self.workers == 1 or len(arguments) < 2:
-            return [self._one(row, fatal) for row in arguments]
-        from concurrent.futures import ThreadPoolExecutor
+        keys, found, left = self._left(arguments)
+        rows = [(arguments[place], keys[place]) for place in left]
+        for place, one in zip(left, self._made(rows, fatal)):
+            found[place] = one
+        return found
 
-        with ThreadPoolExecutor(min(self.workers, len(arguments))) as pool:
-            asked = [pool.submit(self._one, row, fatal) for row in arguments]
+    def alone(self, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The same of calls that do not count, and that nobody keeps."""
+        return self._made([(row, None) for row in arguments], fatal=False)
+
+    def _made(self, rows: list[tuple[Any, Any]], fatal: bool) -> list[Any]:
+        """What calls give that have to be made."""
+        if self.workers == 1 or len(rows) < 2:
+            return [self._one(row, fatal, key=key) for row, key in rows]
+        made = Together(lambda one: self._one(one[0], fatal, key=one[1]), self.workers)
+        return made.all(rows)
+
+    def together(self, rows: Sequence[tuple[Any, ...]], read: Callable[[Any], Any]) -> list[Any]:
+        """What one call gives for many rows, as a list or one by one; each is noted as it comes.
+
+        In the place of a score there may be the error that it ended in.
+        """
+        keys, found, left = self._left(rows)
+        if not left:
+            return found
+        given = self._one(([rows[place] for place in left],), fatal=True, listed=True)
+        self.unanswered, count = len(left), 0
+        for place, value in zip(left, _checked(given, len(left)), strict=False):
+            count += 1
             try:
-                return [one.result() for one in asked]
-            except BaseException:
-                for one in asked:
-                    one.cancel()
-                raise
+                if isinstance(value, Exception):
+                    raise value
+                found[place] = read(value)
+            except Exception as error:
+                self.in_a_row.failed(rows[place])
+                moment = self.in_a_row.moment
+                found[place] = Failed(error, fault_of(error), 1, moment, keys[place])
+            else:
+                self.in_a_row.worked()
+                self._good = rows[place]
+                self.unanswered, self.made = self.unanswered - 1, self.made + 1
+                if self.kept is not None:
+                    self.kept.put(keys[place], found[place])
+        if count < len(left):
+            raise _wrong_number(len(left), count)
+        return found
+
+    def _left(self, rows: Sequence[tuple[Any, ...]]) -> tuple[list[Any], list[Any], list[int]]:
+        """Under what calls are known, what is known of them, and the places of the others."""
+        keys: list[Any] = [None] * len(rows)
+        found: list[Any] = [UNKNOWN] * len(rows)
+        if self.kept is not None:
+            keys = self.kept.keys(rows)
+            found = [self._known(self.kept, key) for key in keys]
+        left = [place for place, one in enumerate(found) if one is UNKNOWN]
+        return keys, found, left
+
+    def _known(self, kept: Kept, key: Any) -> Any:
+        """What an earlier call came to; how it failed, where it is not to be tried again."""
+        line = kept.failed.get(key)
+        if line is not None and (not line["again"] or line["tries"] > self.retries):
+            return Failed(MeasurementError(line["failed"]), Fault("final"), 0)
+        return kept.get(key)
 
     def scores(
-        self, arguments: Sequence[tuple[Any, ...]], worst: float | None
+        self,
+        arguments: Sequence[tuple[Any, ...]],
+        worst: float | None,
+        others: Sequence[tuple[Any, ...]] = (),
     ) -> tuple[list[Any], list[tuple[int, Failed]]]:
         """What each call gave; those that failed count as the worst score, and are listed.
 
-        Where there is no worst score, nothing has worked yet, or too many fail, the error is
-        raised instead.
+        Where it is not clear whether anything works, a call that did is made once more; where none
+        ever has, the first few of ``others`` are tried. Where there is no worst score, or nothing
+        works, the error is raised instead.
         """
-        found, failed = self.all(arguments, fatal=worst is None), []
+        return self.counted(self.all(arguments, fatal=worst is None), worst, others)
+
+    def counted(
+        self,
+        found: list[Any],
+        worst: float | None,
+        others: Sequence[tuple[Any, ...]] = (),
+        read: Callable[[Any], Any] | None = None,
+    ) -> tuple[list[Any], list[tuple[int, Failed]]]:
+        """The same, of calls that were made; with ``read``, by :meth:`together`."""
+        failed = []
         for place, one in enumerate(found):
             if isinstance(one, Failed):
-                if not (one.few and self.in_a_row.own(one.fault)):
+                if worst is None or not self.is_own(one, others, read):
+                    if one.key is not None:
+                        one.error.add_note(
+                            f"surepick: in the call for {', '.join(map(str, one.key))}"
+                        )
                     raise one.error
+                self.counts(one)
                 failed.append((place, one))
                 found[place] = worst
         return found, failed
 
-    def _one(self, arguments: tuple[Any, ...], fatal: bool) -> Any:
-        tries = 0
+    def counts(self, failed: Failed) -> None:
+        """A call that failed counts, by the rule of the table, and is not to be made again."""
+        if failed.tries and failed.key is not None:
+            self.unanswered, self.made = self.unanswered - 1, self.made + 1
+            if self.kept is not None:
+                again = failed.fault.kind != "final"
+                self.kept.fail(failed.key, str(failed), tries=failed.tries, again=again)
+
+    def is_own(
+        self,
+        failed: Failed,
+        others: Sequence[tuple[Any, ...]] = (),
+        read: Callable[[Any], Any] | None = None,
+    ) -> bool:
+        """Whether a call failed by itself: others work; see :meth:`scores`."""
+        if not failed.tries or self.in_a_row.worked_since(failed.moment):
+            return True  # (without a try: it was known before)
+        if read is not None:
+            tried = [self._good] if self._good is not None else others[:_PROBES]
+            return any(self._gives(row, read) for row in tried)
+        if self._good is not None:
+            return not isinstance(self._one(self._good, False, 0), Failed)
+        kept = self.kept is not None and self.kept.fixed  # then it is a cell, known from now on
+        tried = ((row, row if kept else None) for row in others[:_PROBES])
+        return any(not isinstance(self._one(row, False, 0, key), Failed) for row, key in tried)
+
+    def _gives(self, row: tuple[Any, ...], read: Callable[[Any], Any]) -> bool:
+        """Whether a list of one gives a score; where it was not known, it is from now on."""
+        kept, self.kept = self.kept, self.kept if row is not self._good else None
+        before = self.unanswered, self.made
+        try:
+            return not isinstance(self.together([row], read)[0], Failed)
+        except Exception:
+            return False
+        finally:
+            self.kept = kept
+            self.unanswered, self.made = before
+
+    def _one(
+        self,
+        arguments: tuple[Any, ...],
+        fatal: bool,
+        retries: int | None = None,
+        key: Any = None,
+        listed: bool = False,
+    ) -> Any:
+        most = self.retries if retries is None else retries
+        tries = 0 if self.kept is None else self.kept.tries(key)
         while True:
             self.pace.wait(self._sleep)
             self.generators.look()
+            begun = time.monotonic()
+            with self._lock:
+                self.unanswered += key is not None
             try:
-                value = self._caller(*arguments)
+                value = self._read(self._caller(*arguments))
             except Exception as error:
                 fault = fault_of(error)
                 tries += fault.kind != "refused"
-                if self._pause(fault, tries, arguments):
+                if self._pause(fault, tries <= most, tries, arguments):
+                    with self._lock:
+                        self.unanswered -= key is not None
                     continue
                 if fatal:
                     raise
-                return Failed(error, fault, max(1, tries), self.in_a_row.few)
+                return Failed(error, fault, max(1, tries), self.in_a_row.moment, key)
             self.pace.answered()
             with self._lock:
-                self.in_a_row.worked()
+                self.unanswered -= key is not None
+                self.made += key is not None
+                if not listed:  # whether a list of scores works is seen in each of them
+                    self.in_a_row.worked()
+                    self._good = arguments
                 self.again += tries > 0
+            if self.kept is not None and key is not None:
+                self.kept.put(key, value, tries=tries + 1, seconds=time.monotonic() - begun)
             return value
 
-    def _pause(self, fault: Fault, tries: int, which: tuple[Any, ...]) -> bool:
+    def _pause(self, fault: Fault, may: bool, tries: int, which: tuple[Any, ...]) -> bool:
         """Wait before a call is made again; False where it is not."""
         if fault.kind == "refused":
             self.pace.refused(fault.after)
             return (fault.after or 0.0) <= LONGEST and self.pace.refusals <= _REFUSALS
         with self._lock:
             self.in_a_row.failed(which)
-            if not fault.again or tries > self.retries:
+            if not (fault.again and may):
                 return False
         if fault.kind == "passing":
             self._sleep(fault.after if fault.after is not None else self.pace.pause(tries))
         return True
+
+
+def _checked(given: Any, wanted: int) -> Iterable[Any]:
+    """What a call gave for so many rows, one by one."""
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidInputError(
+            f"evaluate_batch must return one score for each of {wanted} pairs; got {given!r:.80}"
+        )
+    if hasattr(given, "__len__") and len(given) != wanted:  # pyright: ignore[reportArgumentType]
+        raise _wrong_number(wanted, len(given))  # pyright: ignore[reportArgumentType]
+    return given
+
+
+def _wrong_number(wanted: int, got: int) -> InvalidInputError:
+    return InvalidInputError(
+        f"evaluate_batch must return one score for each of {wanted} pairs; got {got}"
+    )

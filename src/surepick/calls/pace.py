@@ -31,6 +31,7 @@ from pathlib import Path
 
 from surepick.errors import InvalidInputError
 
+_FEWEST, _MOST = 1e-4, 1e9  # calls a minute
 _MARGIN = 1.01  # beginnings are this much further apart than they have to be
 _FIRST, _LAST = 1.0, 60.0  # seconds to wait when nobody says how long: the first time, and at most
 _PROBING = 1.0  # seconds between beginnings until a call is answered again
@@ -73,10 +74,11 @@ class Pace:
         draw: Callable[[], float] = random.random,
     ) -> None:
         if per_minute is not None and not (
-            isinstance(per_minute, int | float) and 0 < per_minute < math.inf
+            isinstance(per_minute, int | float) and _FEWEST <= per_minute <= _MOST
         ):
             raise InvalidInputError(
-                f"per_minute must be a number of calls above 0; got {per_minute!r:.80}"
+                f"per_minute must be a number of calls between {_FEWEST:g} (one a week) and "
+                f"{_MOST:g}; got {per_minute!r:.80}"
             )
         self.per_minute = per_minute
         self.clock, self._draw = clock, draw

@@ -26,7 +26,18 @@ _GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "Look": (("status", "answer"), ("judges", "list", "plot", "notify")),
     "Change": (
         ("correct",),
-        ("withdraw", "add", "retire", "limit", "act", "pause", "resume", "stop", "delete"),
+        (
+            "withdraw",
+            "set-aside",
+            "add",
+            "retire",
+            "limit",
+            "act",
+            "pause",
+            "resume",
+            "stop",
+            "delete",
+        ),
     ),
     "Share": (("report",), ("verify", "stamp", "export", "copy", "serve", "mcp")),
     "Research": ((), ("bench", "reproduce")),
@@ -87,7 +98,7 @@ class _Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
-        return importlib.import_module(f"surepick.cli.{cmd_name}").command
+        return importlib.import_module(f"surepick.cli.{cmd_name.replace('-', '_')}").command
 
 
 def _explain(ctx: click.Context) -> None:

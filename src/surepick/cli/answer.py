@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.algorithms.findings import NOBODY, PROVEN
 from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
@@ -22,6 +21,7 @@ from surepick.cli.studies import (
     study_options,
 )
 from surepick.errors import InvalidInputError
+from surepick.promise import IF_ANY, NOBODY, PROVEN, SHOWN
 from surepick.run.standing import best_first, between
 from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
@@ -142,7 +142,7 @@ def _by_segment(
             continue
         content[name], said = _told(study, explain, alone=False)
         kind = content[name]["guarantee"]["kind"]
-        proven, stands = proven and kind in PROVEN, stands and kind in (*PROVEN, NOBODY)
+        proven, stands = proven and kind in PROVEN, stands and kind in SHOWN
         lines += ["", f"{shown(name)}:", *said]
     without = "Not every answer has a guarantee, so there is none for all segments together."
     lines = [*lines[1:], "", shown(test.promise) if stands else without]
@@ -190,8 +190,10 @@ def _named(answer: Answer, study: Study) -> str:
     if answer.guarantee.kind == NOBODY:
         limits = " and ".join(limit_in_words(study.problem, limit) for limit in answer.limits)
         return f"Answer: no option keeps {shown(limits)}"
-    several = len(answer.labels) > 1
     labels = ", ".join(shown(label) for label in answer.labels)
+    if answer.guarantee.kind == IF_ANY:
+        return f"Not shown to be the best, but only if any option is: {labels}"
+    several = len(answer.labels) > 1
     return f"{'Answer, best-looking first' if several else 'Answer'}: {labels}"
 
 

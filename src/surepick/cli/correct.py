@@ -17,16 +17,25 @@ from surepick.cli.studies import open_study, say_changes, study_options
 @study_options
 @click.argument("pull", type=int)
 @click.argument("reward")
+@click.option("--number", default=None, help="Correct this further number, such as latency.")
 @click.option(
     "--reason", required=True, help="Reason; stored with the study and shown in the certificate."
 )
 @click.option("--by", default=None, help="Who corrects it.")
 def command(
-    name: str, storage: str, as_json: bool, pull: int, reward: str, reason: str, by: str | None
+    name: str,
+    storage: str,
+    as_json: bool,
+    pull: int,
+    reward: str,
+    number: str | None,
+    reason: str,
+    by: str | None,
 ) -> None:
     """Let REWARD count for a PULL that was told, instead of what was told.
 
-    Where two options are compared, REWARD is the label of the better one, or tie.
+    Where two options are compared, REWARD is the label of the better one, or tie. With --number it
+    is a further number of the measurement.
 
     As long as its batch is open, the reward is simply replaced; afterwards everything is worked out
     again from what was measured. Old and new reward, who, when and why are kept.
@@ -34,4 +43,5 @@ def command(
     study = open_study(name, storage)
     paired = study.problem.pairing is not None
     value = reward if paired else Number().convert(reward, None, None)
-    say_changes(study, [study.correct(pull, value, reason=reason, by=by)], as_json)
+    made = study.correct(pull, value, number=number, reason=reason, by=by)
+    say_changes(study, [made], as_json)

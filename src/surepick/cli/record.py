@@ -101,8 +101,9 @@ def command(
         raise InvalidInputError("reason: only a correction needs one; did you mean --correct?")
     done = study.record(content, period, check=check)
     if done.status == "checked":
-        text = f"{plural(done.visits, 'visit')}; no mistakes found. Nothing was recorded."
-        say(as_json, done.to_dict(), text)
+        found = "some numbers to look at" if done.asked else "no mistakes found"
+        lines = [f"{plural(done.visits, 'visit')}; {found}. Nothing was recorded."]
+        say(as_json, done.to_dict(), "\n".join([*lines, *map(shown, done.asked)]))
         return
     at = study.status()["traffic"]
     lines = [
@@ -110,6 +111,7 @@ def command(
             visits=plural(done.visits, "visit")
         ),
         shown(at["headline"]),
+        *(f"Warning: {shown(text)}" for text in done.asked),
     ]
     for found in (at["ratio"], at["own_past"]):
         if found is not None and found["alarm"]:
@@ -157,6 +159,7 @@ def _by_segment(
     for name, one in done.items():
         said = _SAID[one.status].format(visits=plural(one.visits, "visit"))
         lines.append(f"{shown(name)}: {said}")
+        lines += [f"  Warning: {shown(text)}" for text in one.asked]
         if check:
             continue
         at = test.studies[name].status()["traffic"]

@@ -94,7 +94,8 @@ def command(
     connections, time-outs, status 500 and above) is tried again after a while. What would fail
     again (a wrong key, an address that is not there, a mistake in the function) is not: it ends
     the work at once, and says what to do. In a study of a finite set of items (new --complete) a
-    cell that cannot be measured counts as the worst score, and is listed.
+    cell that cannot be measured counts as the lowest score, and is listed, as soon as something
+    else works.
 
     After Ctrl-C nothing new is started and what is being measured is still told (again: it is
     given up). Several of these may run at the same time, on several machines with a shared
@@ -104,14 +105,14 @@ def command(
     limit, say). It is 5 when a pull failed more often than --retries allows, or when nothing but
     failures came back; all that was measured is kept, and the same command goes on from there.
     """
-    from surepick.arrays.validate import positive
+    from surepick.arrays.validate import A_MONTH, positive
     from surepick.study.workers.bar import Bar
     from surepick.study.workers.run import pace_of
     from surepick.study.workers.work import Workers
 
     if (line is None) == (function is None) and (line is not None or known is None):
         raise InvalidInputError("give either --exec 'command {label}' or --call module:function")
-    positive(timeout, "timeout")
+    positive(timeout, "timeout", A_MONTH)
     study: StudyCore = open_study(name, storage)
     pace = pace_of(study, per_minute)
     measure = _measure(study, line, function, known, timeout)
@@ -197,7 +198,7 @@ def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
         "stopped": work.stopped or None,
         "log": str(log),
     }
-    again = " and were tried again" if work.finished else ""
+    again = " and were tried again" if work.finished and work.failed > work.lowest else ""
     failed = f", {work.failed:,} failed{again}" if work.failed else ""
     failed += f", {work.refused:,} refused and made again later" if work.refused else ""
     text = f"{plural(work.told, 'measurement')}{failed}. What they printed is in {log}"

@@ -142,7 +142,8 @@ def _point_out(told: list[Told], name: str) -> None:
         cure = f"if it is wrong: {typed('correct', name, one.pull, more='REWARD --reason …')}"
         if one.status == "again":
             cure = "it is stored but not used"
-        click.echo(f"warning: {one.warning}; {cure}", err=True)
+        then = f" {cure[:1].upper()}{cure[1:]}" if str(one.warning).endswith("?") else f"; {cure}"
+        click.echo(f"warning: {one.warning}{then}", err=True)
     if len(unusual) > 10:
         click.echo(f"warning: … and {len(unusual) - 10} more like that", err=True)
 

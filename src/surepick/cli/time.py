@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import sys
@@ -63,7 +64,22 @@ _PICTURES = (".png", ".pdf", ".svg")
     type=click.IntRange(min=1),
     help="Give up after so many runs of all together; by default 500 for each command.",
 )
-@click.option("--max-seconds", type=Number(), help="Give up after this time.")
+@click.option(
+    "--max-seconds", type=Number(), help="Give up after this time, also while a command runs."
+)
+@click.option(
+    "--timeout",
+    type=Number(),
+    help="Seconds after which a run is ended, with all that it has started; by default 20 times "
+    "the slowest so far, and 10 at least.",
+)
+@click.option(
+    "--hung",
+    type=click.Choice(["slowest", "failed"]),
+    default="slowest",
+    show_default=True,
+    help="What a run counts as that was ended: slower than all that do end, or an error.",
+)
 @click.option(
     "--not-slower-than",
     metavar="NAME",
@@ -105,6 +121,8 @@ def command(
     delta: float,
     max_runs: int | None,
     max_seconds: float | None,
+    timeout: float | None,
+    hung: str,
     not_slower_than: str | None,
     epsilon: float | None,
     quantile: float | None,
@@ -119,6 +137,9 @@ def command(
     surepick time --name main --name branch './main' './branch' --not-slower-than main
 
     A run of each is compared with a run of every other; nothing is assumed about how times vary.
+    A command that hangs is ended, with all that it has started, and counts as slower than all that
+    end (--timeout, --hung).
+
     The exit code is 0 where it is decided, 7 where it is not, and 5 where a command fails.
     """
     from surepick import timing
@@ -138,10 +159,11 @@ def command(
         for label, text in labelled
     ]
     own: dict[str, Any] = {"delta": delta, "max_runs": max_runs, "max_seconds": max_seconds}
-    own |= {"warmup": warmup, "seed": seed}
+    own |= {"warmup": warmup, "seed": seed, "timeout": timeout, "hung": hung}
     try:
         if setup is not None:
-            run_to_end(called(setup, used or "/bin/sh"), "the setup")
+            most = math.inf if max_seconds is None else max_seconds
+            run_to_end(called(setup, used or "/bin/sh"), "the setup", most)
         with _Progress(len(raced)) as progress:
             if not_slower_than is None:
                 found: Fastest | Beside = timing.fastest(

@@ -97,7 +97,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         **_compared(found),
         _record={},
         _certificate=certificate,
-        _plain=guarantee.get("plain", guarantee["text"]),
+        _plain=guarantee["plain"],
     )
 
 

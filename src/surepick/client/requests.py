@@ -12,7 +12,7 @@ import inspect
 import math
 import time
 import uuid
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -257,6 +257,17 @@ class StudyRequests:
         body |= {"final": True} if final else {}
         until = self._leases.pop(pull, -math.inf)
         return (yield from self._post("/fail", body, until=until))["returned"]
+
+    def keep(
+        self, held: Mapping[str, Sequence[int]], lease: float = 300.0
+    ) -> Steps[dict[str, list[int]]]:
+        """See :meth:`surepick.Study.keep`."""
+        pulls = {as_name(who, "worker"): [as_pull(x) for x in own] for who, own in held.items()}
+        body = {"held": pulls, "lease": positive(lease, "lease", TEN_YEARS)}
+        found = (yield from self._post("/keep", body))["held"]
+        ends = time.monotonic() + lease
+        self._leases.update((pull, ends) for own in pulls.values() for pull in own)
+        return found
 
     # -- what people do to it: the methods of a study for single kinds go through these -----
     def act(

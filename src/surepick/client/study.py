@@ -71,6 +71,7 @@ class RemoteStudy(StudyCore):
     tell = _blocking(StudyRequests.tell)
     tell_many = _blocking(StudyRequests.tell_many)
     fail = _blocking(StudyRequests.fail)
+    keep = _blocking(StudyRequests.keep)
     act = _blocking(StudyRequests.act)
     acts = _blocking(StudyRequests.acts)
     _records = _blocking(StudyRequests._records)

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -23,14 +24,18 @@ import numpy as np
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import real, whole
 from surepick.calls.afresh import SET_BACK, cure_of
+from surepick.calls.kept import AUTO, Kept, called, place, stopped
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
+from surepick.calls.rule import NoScore
+from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, InvalidTypeError
-from surepick.integrations.seeds import named, seed_after
+from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
-from surepick.problem.noise import noise_kind, read_kind
+from surepick.problem.noise import NoiseKind, noise_kind, read_kind
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
+from surepick.run.order import seed_of
 from surepick.run.unmeasured import Unmeasured, in_words
 from surepick.text import plural
 
@@ -56,8 +61,6 @@ class Comparison:
     error: str = ""  #: what ended it, where a variant failed for good
     again: int = 0  #: calls that failed, and worked when they were made again
     earlier: int = 0  #: of these calls, those that were made before it went on
-    #: for :func:`compare`, to go on with; values that JSON has
-    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
         """The verdict in a few sentences, and on what it rests."""
@@ -119,7 +122,7 @@ def compare(
     per_minute: float | None = None,
     timeout: float | None = None,
     retries: int = 2,
-    kept: Mapping[str, Any] | None = None,
+    cache: str | os.PathLike[str] | None = AUTO,
 ) -> Comparison:
     """Call two variants until it is known whether the new one is worse by more than epsilon.
 
@@ -163,10 +166,12 @@ def compare(
         How often a call is tried again that failed in a way that may pass. Where a variant fails
         for good, ``error`` says how, and the verdict is "undecided"; with items that one counts as
         the worst score, unless nothing else works.
-    kept
-        What an earlier call came to (``Comparison.kept``), with the same functions and settings: it
-        goes on from there, with up to ``max_calls`` more. Who begins anew instead until the verdict
-        is the right one draws lots.
+    cache
+        The file in which scores are kept as they come: by default one in the folder ``.surepick``
+        beside the script (in a notebook: in the current folder); None: nothing is kept. A
+        comparison that was cut off, or did not find the new variant not worse, goes on there with
+        up to ``max_calls`` more, as long as functions and settings are the same. Who begins anew
+        instead until the verdict is the right one draws lots.
 
     Examples
     --------
@@ -190,7 +195,6 @@ def compare(
     for name, variant in zip(_NAMES, variants):
         if not callable(variant):
             raise InvalidTypeError(f"{name} must be a function; got {variant!r:.80}")
-    shift = epsilon if minimise else -epsilon
     noise_kind(noise, len(variants))  # refused at once where there is no such kind
     given = None if items is None else list(items)
     if given is not None and (not given or noise_kind(noise, len(variants)).bounds is None):
@@ -199,66 +203,106 @@ def compare(
             "for pass or fail, or noise=(lowest, highest)"
         )
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
-    settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
-    algorithm = get(DEFAULT, delta=delta, max_samples=most, **settings)
-    if given is not None:
-        seed = seed_after(seed, *map(named, variants))
 
-    def call(which: int, *item: int) -> Any:
-        return variants[which](*(given[i] for i in item if given is not None))
+    def call(which: str, *item: int) -> Any:
+        return variants[_NAMES.index(which)](*(given[i] for i in item if given is not None))
 
     if workers is None and not any(map(inspect.iscoroutinefunction, variants)):
         workers = 1
-    found = _Scores(shift)
-    asked = [epsilon, delta, str(noise), minimise, None if given is None else len(given)]
-    if kept and kept["asked"] != asked:
-        raise InvalidInputError("kept: it is of a comparison with other settings; leave it out")
+    asked = [epsilon, delta, str(noise), minimise, seed if isinstance(seed, int) else None]
+    kept = Kept(
+        place(cache, f"compare-{called(new, old)}"),
+        "compare",
+        functions=dict(zip(_NAMES, variants)),
+        columns=("variant", "item"),
+        labels=_NAMES,
+        asked=[asked, None if given is None else digest_of(given)],
+        fixed=False,
+        auto=cache == AUTO,
+    )
+    begun = kept.begun
+    found = _Scores(epsilon if minimise else -epsilon, begun)
+    earlier = len(kept.known)
     how: dict[str, Any] = {"timeout": timeout, "retries": retries, "pace": Pace(per_minute)}
-    with Calls(call, workers=workers or AT_ONCE, **how) as calls:
-        some = () if given is None else (0,)
-        run = _gone_on_with(kept, found, most) if kept else None
-        if run is None or not run.stopped:
-            warm = calls.all([(which, *some) for which in (_NEW, _OLD)] * warm_up)
+    how |= {"read": found.read, "kept": kept, "workers": workers or AT_ONCE}
+    with kept, Calls(call, **how) as calls:
+
+        def warmed() -> bool:
+            some = () if given is None else (0,)
+            warm = calls.alone([(name, *some) for name in _NAMES] * warm_up)
             found.failed(warm)
-            found.asked(noise, warm)
-        if run is None:
-            problem = Problem.unstructured(labels, noise=found.noise, minimise=minimise)
-            run = algorithm.start(problem, seed)
-        earlier = sum(map(len, found.scores))
-        while not (run.stopped or found.error):
-            batch = run.ask()
-            columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
-            rows = [tuple(map(int, row)) for row in zip(*columns)]
-            rewards = found.of(rows, calls, run)
-            if not found.error:
-                run.tell(batch, rewards)
-                found.told()
-    again = calls.again + (kept["again"] if kept else 0)
-    if calls.generators.set_back and given is None and SET_BACK not in run.doubts.told:
-        run.doubts.told.append(SET_BACK)
-    if again:
-        run.rest_on("lost", pulls=again)
-    goes_on = {"asked": asked, "again": again, "run": run.to_json(), **found.kept()}
-    if found.error:
-        run.end()
-    answer = run.without(run.answer, found.lacking)
-    verdict: Verdict = "undecided"
-    if answer.guarantee:
-        verdict = "not worse" if _NEW in answer.arms else "worse"
-        found.check_kind(fewest=1)
-    new_mean, old_mean = found.means()
-    calls_made = sum(map(len, found.scores))
-    seen = (new_mean, old_mean, answer, _won(answer), found.error, again, earlier, goes_on)
-    return Comparison(verdict, epsilon, calls_made, *seen)
+            return found.asked(noise, warm)
+
+        if begun is None:
+            warmed()
+            drawn = seed_of(seed) if given is None else seed_after(seed, kept.said)
+            begun = {"seed": drawn, "kind": found.kind.written, "said": noise is not None}
+            kept.begin(begun)
+            kept.limit(most)
+            warm = True
+        else:
+            kept.begin(begun)
+            warm = False
+        problem = Problem.unstructured(labels, noise=found.noise, minimise=minimise)
+        settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
+        algorithm = get(DEFAULT, delta=delta, max_samples=kept.limits[0], **settings)
+        run, limits = algorithm.start(problem, begun["seed"]), kept.limits[1:]
+
+        def ended(verdict: Verdict) -> Comparison:
+            again = calls.again + kept.again + kept.lost
+            if given is None and (calls.generators.set_back or kept.set_back):
+                run.doubts.told.append(SET_BACK)
+            if again:
+                run.rest_on("lost", pulls=again)
+            if found.error and not run.stopped:
+                run.end()
+            answer = run.without(run.answer, found.lacking)
+            if answer.guarantee:
+                verdict = "not worse" if _NEW in answer.arms else "worse"
+                found.check_kind(fewest=1)
+            seen = (found.made, *found.means(), answer, _won(answer), found.error)
+            return Comparison(verdict, epsilon, *seen, calls.again + kept.again, earlier)
+
+        verdict: str = "stopped"
+        try:
+            while not found.error:
+                if run.stopped and not _goes_on(run, limits, most, calls, kept):
+                    break
+                batch = run.ask()
+                columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
+                rows = [(_NAMES[which], *map(int, item)) for which, *item in zip(*columns)]
+                if not (warm or kept.knows(rows)):
+                    warm = warmed()
+                if found.error:
+                    break
+                rewards = found.of(rows, calls, run)
+                if not found.error:
+                    run.tell(batch, rewards)
+            result = ended("undecided")
+            verdict = result.verdict
+            return result
+        except BaseException as error:
+            found.error = found.error or f"{type(error).__name__}: it was interrupted"
+            stopped(error, ended("undecided"), kept)
+            raise
+        finally:
+            more = {"unanswered": calls.unanswered, "set_back": calls.generators.set_back}
+            kept.end(verdict, over=verdict == "not worse", **more)
 
 
-def _gone_on_with(kept: Mapping[str, Any], found: _Scores, most: int | None) -> Run:
-    """The run of an earlier call, which may make so many more calls; and what it had seen."""
-    run = Run.from_json(kept["run"])
-    found.begin_with(kept)
-    if most is not None and run.samples and not run.state.finished:
-        run.limit(max_samples=run.samples + most, reason="compared again")
-    return run
+def _goes_on(run: Run, limits: list[Any], most: int | None, calls: Calls, kept: Kept) -> bool:
+    """Whether there may be more calls: as there were before, or as this call allows."""
+    if run.state.finished or most is None:
+        return False
+    if limits:
+        more = limits.pop(0)
+    else:
+        more = most - calls.made
+        if more < 2 or not kept.resumed:
+            return False
+        kept.limit(more)
+    run.limit(max_samples=run.samples + more, reason="compared again")
+    return not run.stopped
 
 
 def _won(answer: Answer) -> float | None:
@@ -272,74 +316,64 @@ def _won(answer: Answer) -> float | None:
 class _Scores:
     """What the variants scored, and what went wrong."""
 
-    def __init__(self, shift: float) -> None:
+    def __init__(self, shift: float, begun: Mapping[str, Any] | None) -> None:
         self.scores: tuple[list[float], list[float]] = ([], [])
         self.lacking: list[Unmeasured] = []
         self.error = ""
         self.noise: Any = None  # of scores, where those of the old variant are worse by epsilon
-        self._kind, self._said, self._shift = noise_kind("any", 2), False, shift
-        self._told = 0, 0, 0  # scores of both, and cells that lack one, that the run was told of
+        self.kind, self._said, self._shift = noise_kind("any", 2), False, shift
+        if begun is not None:
+            self._is_of(read_kind(begun["kind"], 2), begun["said"])
 
-    def told(self) -> None:
-        """The run knows all of it."""
-        self._told = (*map(len, self.scores), len(self.lacking))
+    @property
+    def made(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.scores))
 
-    def kept(self) -> dict[str, Any]:
-        """What the run was told of, to go on with."""
-        new, old, lacking = self._told
-        return {
-            "kind": self._kind.written,
-            "said": self._said,
-            "scores": [self.scores[_NEW][:new], self.scores[_OLD][:old]],
-            "lacking": [list(one) for one in self.lacking[:lacking]],
-        }
-
-    def begin_with(self, kept: Mapping[str, Any]) -> None:
-        """Take on what was kept."""
-        self._kind, self._said = read_kind(kept["kind"], 2), kept["said"]
-        self.scores = [*kept["scores"][_NEW]], [*kept["scores"][_OLD]]
-        self.lacking = [Unmeasured(*one) for one in kept["lacking"]]
-        self.told()
-
-    def asked(self, noise: Any, warm: list[Any]) -> None:
+    def asked(self, noise: Any, warm: list[Any]) -> bool:
         """What is known about scores: as it was said, or what those that do not count say."""
-        self._said = noise is not None
-        usual = "yes-no" if warm and all(map(_is_bool, warm)) else "any"
-        self._kind = noise_kind(noise if self._said else usual, 2)
-        self.noise = self._kind.given
-        if self._kind.bounds is not None:
-            low, high = self._kind.bounds
+        if self.noise is None:
+            usual = "yes-no" if warm and all(map(_is_bool, warm)) else "any"
+            self._is_of(noise_kind(usual if noise is None else noise, 2), noise is not None)
+        return True
+
+    def _is_of(self, kind: NoiseKind, said: bool) -> None:
+        self.kind, self._said, self.noise = kind, said, kind.given
+        if kind.bounds is not None:
+            low, high = kind.bounds
             self.noise = (min(low, low + self._shift), max(high, high + self._shift))
 
-    def of(self, rows: list[tuple[int, ...]], calls: Calls, run: Run) -> list[float]:
+    def read(self, score: Any) -> Any:
+        """What a call gave, if it is a score."""
+        found = self.kind.score(score)
+        return bool(score) if _is_bool(score) else found
+
+    def of(self, rows: list[tuple[Any, ...]], calls: Calls, run: Run) -> list[float]:
         """The rewards of these calls, where the old variant is worse by epsilon."""
         found, worst = calls.all(rows), run.algorithm.worst_score(run.problem)
         rewards = []
-        for (which, *item), score in zip(rows, found):
+        for (name, *item), score in zip(rows, found):
+            which = _NAMES.index(name)
             if isinstance(score, Failed):
-                if worst is None or not (score.few and calls.in_a_row.own(score.fault)):
+                if worst is None or self.error or not calls.is_own(score):
                     self.failed([score], which)
                     continue
+                calls.counts(score)
                 self.lacking.append(Unmeasured(run.problem.labels[which], item[0], str(score)))
-                score = self._kind.bounds[run.problem.sign < 0] if self._kind.bounds else 0.0
-            rewards.append(self._counted(which, score))
+                score = self.kind.bounds[run.problem.sign < 0] if self.kind.bounds else 0.0
+            self.scores[which].append(float(score))
+            rewards.append(float(score) + self._shift if which == _OLD else float(score))
         self.check_kind(fewest=_FEWEST)
         return rewards
 
-    def _counted(self, which: int, score: Any) -> float:
-        score = float(score)
-        if len(self._kind.impossible(np.array([score]))):
-            raise InvalidInputError(
-                f"{_NAMES[which]} returned {score:g}, but {self._kind.rule}: see noise="
-            )
-        self.scores[which].append(score)
-        return score + self._shift if which == _OLD else score
-
     def failed(self, found: list[Any], which: int | None = None) -> None:
         """Keep the first error of these; those of both variants by turns, if nothing is said."""
-        for place, one in enumerate(found):
+        for number, one in enumerate(found):
             if isinstance(one, Failed) and not self.error:
-                name = _NAMES[place % 2 if which is None else which]
+                name = _NAMES[number % 2 if which is None else which]
+                if isinstance(one.error, NoScore) and not self.made:  # it is no score at all
+                    said = str(one.error).removeprefix("it ")
+                    raise InvalidInputError(f"{name} {said}: see noise=")
                 self.error = f"{name} failed: {one}"
                 self.error += one.fault.cure and f"; {one.fault.cure}"
 
@@ -353,12 +387,12 @@ class _Scores:
         seen = [*self.scores[_NEW], *self.scores[_OLD]]
         if len(seen) < fewest or not set(seen) <= {0.0, 1.0}:
             return
-        if ASSUMED.of(self._kind).symmetric and len(set(seen)) == 2:
+        if ASSUMED.of(self.kind).symmetric and len(set(seen)) == 2:
             raise InvalidInputError(
                 "noise: all scores are 0 or 1, and such scores are not symmetric around their "
                 "mean; set noise='yes-no'"
             )
-        if not self._said and self._kind.values is None:
+        if not self._said and self.kind.values is None:
             raise InvalidInputError(
                 "noise: all scores are 0 or 1. If each says no or yes, set noise='yes-no': then "
                 "shares are compared. If they are numbers, of which others may come, set "

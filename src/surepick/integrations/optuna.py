@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from surepick.arrays.validate import whole
+from surepick.calls.kept import AUTO, make_folder, place
+from surepick.calls.versions import version_of
 from surepick.errors import (
     InvalidInputError,
     InvalidTypeError,
     MissingExtraError,
     StudyExistsError,
 )
-from surepick.integrations.versions import version_of
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.standing import best_first
@@ -90,7 +91,7 @@ def final_decision(
     n_jobs: int = 1,
     retries: int = 2,
     progress: bool = False,
-    storage: str | Storage | None = None,
+    storage: str | Storage | None = AUTO,
     name: str | None = None,
     version: str | None = None,
 ) -> FinalDecision:
@@ -123,7 +124,9 @@ def final_decision(
         storage: a call that was cut off goes on where it was, and one that ended undecided goes on
         with a larger ``max_samples``. That is so as long as the same trials are compared by the
         same objective, in the same way; else a new study begins beside the old one, with a number
-        behind its name. By default nothing is kept.
+        behind its name. By default those of a search that somebody gave a name are kept in the
+        folder ``.surepick`` beside the script (in a notebook: in the current folder); None: nothing
+        is kept. Where it has to stop, ``error.partial`` is the decision so far.
     version
         What the objective is called: with another one it counts as another objective. By default a
         digest of its code and of what it reads, as far as that can be seen: a function that keeps
@@ -158,11 +161,11 @@ def final_decision(
     what = {
         "search": study.study_name,
         "trials": [[one.number, sorted(one.params.items())] for one in best],
-        "objective": version_of(objective) if version is None else f"version {version}",
+        "objective": version_of(objective).digest() if version is None else f"version {version}",
         "how": [delta, epsilon, repr(noise), minimise],
     }
     asked = json.dumps(what, default=repr)
-    with _stored(spec, MemoryStorage() if storage is None else storage, asked) as measured:
+    with _stored(spec, _place(study, storage), asked) as measured:
         made = len(study.get_trials(deepcopy=False))
 
         def measure(task: Measurement) -> float:
@@ -170,9 +173,27 @@ def final_decision(
             trial.number = made + task.pull  # who takes it for a seed draws anew
             return float(objective(trial))
 
-        answer = measured.run(measure, workers=n_jobs, progress=progress, retries=retries)
+        try:
+            answer = measured.run(measure, workers=n_jobs, progress=progress, retries=retries)
+        except BaseException as error:
+            run = measured.current_run
+            if run.samples and not run.stopped:
+                run.end()
+            error.partial = _decided(measured, best, run.answer) if run.samples else None  # pyright: ignore[reportAttributeAccessIssue]
+            raise
         _refuse_constant(measured)
         return _decided(measured, best, answer)
+
+
+def _place(study: optuna.Study, storage: str | Storage | None) -> str | Storage:
+    """Where measurements are kept."""
+    if storage == AUTO:
+        named = not study.study_name.startswith("no-name-")
+        file = place(AUTO, f"optuna-{study.study_name}") if named else None
+        if file is not None:
+            make_folder(file.parent)
+        storage = None if file is None else f"sqlite:///{file.with_suffix('.db')}"
+    return MemoryStorage() if storage is None else storage
 
 
 def _minimises(study: optuna.Study) -> bool:

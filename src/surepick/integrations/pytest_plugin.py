@@ -6,9 +6,12 @@ within the calls that it is allowed does not pass: "no difference was seen" is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -28,14 +31,18 @@ class Sure:
     def __init__(self, request: pytest.FixtureRequest) -> None:
         self._request, self._asked = request, 0
 
-    def _evidence(self, new: Any, old: Any, settings: tuple[Any, ...]) -> _Evidence:
-        """What an earlier run of this test saw at this place."""
-        from surepick import __version__
-        from surepick.integrations.versions import version_of
-
+    def _file(self) -> Path | None:
+        """Where this test, at this place, keeps what it sees: in the cache of pytest, if any."""
         self._asked += 1
-        what = (__version__, self._request.node.nodeid, self._asked, new, old, settings)
-        return _Evidence(self._request.config, version_of(what))
+        config: Any = self._request.config
+        if getattr(config, "cache", None) is None:
+            return None
+        test = digest_of([self._request.node.nodeid, self._asked])
+        name = re.sub(r"[^\w.-]+", "_", self._request.node.name)[:60]
+        file = Path(config.cache.mkdir("surepick")) / f"{name}-{test}.jsonl"
+        if config.getoption("--sure-anew"):
+            file.unlink(missing_ok=True)
+        return file
 
     def not_worse(
         self,
@@ -81,7 +88,6 @@ class Sure:
             raise InvalidInputError(
                 f"undecided must be one of {', '.join(outcomes)}; got {undecided!r:.80}"
             )
-        evidence = self._evidence(new, old, (epsilon, delta, str(noise), minimise, seed, items))
         found = compare(
             *(new, old),
             epsilon=epsilon,
@@ -96,31 +102,16 @@ class Sure:
             per_minute=per_minute,
             timeout=timeout,
             retries=retries,
-            kept=evidence.kept,
+            cache=(file := self._file()),
         )
-        evidence.keep(None if found.verdict == "not worse" else found.kept)
+        if file is not None and found.verdict == "not worse":
+            file.unlink(missing_ok=True)
         self._request.node.user_properties.append(("surepick", str(found)))
         if found.verdict == "worse" or found.error:
             pytest.fail(str(found), pytrace=False)
         if found.verdict == "undecided":
             outcomes[undecided](str(found))
         return found
-
-
-class _Evidence:
-    """What a test that did not pass has seen, in the cache of pytest; nothing where that is off."""
-
-    def __init__(self, config: pytest.Config, version: str) -> None:
-        self._cache: Any = getattr(config, "cache", None)
-        self._key = f"surepick/{version}"
-        self.kept: dict[str, Any] | None = None
-        if self._cache is not None and not config.getoption("--sure-anew"):
-            self.kept = self._cache.get(self._key, None)
-
-    def keep(self, kept: Any) -> None:
-        """Keep this; None: there is nothing to go on with."""
-        if self._cache is not None and (kept is not None or self.kept is not None):
-            self._cache.set(self._key, kept)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

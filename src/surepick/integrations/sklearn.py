@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 
 from surepick.arrays.validate import whole
+from surepick.calls.kept import AUTO
+from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, MissingExtraError
 from surepick.integrations.evaluations import ScoreTable, decide
 
@@ -88,6 +90,11 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         Fits at a time, as everywhere in scikit-learn.
     random_state
         For the random splits, and for drawing among splits.
+    cache
+        The file in which scores are kept as they come: by default one in the folder ``.surepick``
+        beside the script (in a notebook: in the current folder); None: nothing is kept. A search
+        that was cut off goes on there with the same data, settings and splits (give a
+        ``random_state``).
 
     Attributes
     ----------
@@ -124,6 +131,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         max_fits: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
+        cache: Any = AUTO,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -135,6 +143,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.max_fits = max_fits
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.cache = cache
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Self:
         """Choose a setting, and fit it on all rows.
@@ -172,8 +181,8 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         option = {name: i for i, name in enumerate(table.options)}
         item = {name: i for i, name in enumerate(table.items)}
 
-        def evaluate(cells: list[tuple[str, str]]) -> list[float]:
-            parallel: Any = Parallel(n_jobs=self.n_jobs)
+        def evaluate(cells: list[tuple[str, str]]) -> Iterable[Any]:
+            parallel: Any = Parallel(n_jobs=self.n_jobs, return_as="generator")
             return parallel(
                 delayed(_fit_and_score)(
                     *(self.estimator, settings[option[name]], scorer, X, y),
@@ -191,6 +200,8 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
             max_evaluations=self.max_fits,
             seed=seed,
             splits=True,
+            measure=digest_of([_is(self.estimator), self.scoring, X, y, groups, params, splits]),
+            cache=self.cache,
         )
         if not self.decision_:
             warnings.warn(
@@ -292,6 +303,12 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def _is(estimator: Any) -> Any:
+    """What an estimator is, as data."""
+    own = sorted(estimator.get_params(deep=True).items())
+    return type(estimator), [(name, value) for name, value in own if not hasattr(value, "fit")]
+
+
 def _takes_weights(scorer: Any) -> bool:
     """Whether a scoring weighs rows; a warning where it does not, as scikit-learn gives."""
     own = getattr(scorer, "_accept_sample_weight", None)
@@ -329,8 +346,8 @@ def _fit_and_score(
     test: Any,
     params: dict[str, Any],
     weighs: bool,
-) -> float:
-    """The score of a setting on a split."""
+) -> Any:
+    """The score of a setting on a split, or the error that it ends in."""
 
     def part(rows: Any) -> tuple[Any, Any]:
         return _safe_indexing(X, rows), None if y is None else _safe_indexing(y, rows)
@@ -342,4 +359,7 @@ def _fit_and_score(
     n = _num_samples(X)
     own = {name: of_rows(value, train) for name, value in params.items()}
     more = {"sample_weight": of_rows(params["sample_weight"], test)} if weighs else {}
-    return _scored(scorer, _fitted(estimator, setting, *part(train), own), *part(test), more)
+    try:
+        return _scored(scorer, _fitted(estimator, setting, *part(train), own), *part(test), more)
+    except Exception as error:
+        return error

@@ -18,6 +18,7 @@ import numpy as np
 from surepick import plugins
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers, in_reach, positive, real
+from surepick.calls.rule import NoScore, as_score
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.promise import Condition, Promised
 
@@ -172,6 +173,13 @@ class NoiseKind(ABC):
         """Numbers of the sums, of so many rewards each, that cannot occur."""
         return np.empty(0, dtype=np.int64)
 
+    def score(self, given: Any) -> float:
+        """What a call gave, as a reward of this kind, or an error: then the call has failed."""
+        found = as_score(given)
+        if len(self.impossible(np.array([found]))):
+            raise NoScore(f"it returned {found:.12g}, but {self.rule}")
+        return found
+
     @property
     def rule(self) -> str:
         """Which rewards can occur, for a message."""
@@ -210,11 +218,11 @@ class SymmetricNoise(NoiseKind):
 
     @classmethod
     def read_form(cls, text: str) -> NoiseKind | None:
-        return super().read_form(cls.kind if text == "number" else text)  # its name in 0.2
+        return super().read_form(cls.kind if text == "number" else text)  # what people say first
 
     @property
     def written(self) -> None:
-        """Files have always said it by saying nothing."""
+        """Files say it by saying nothing."""
         return None
 
     @property

@@ -213,11 +213,11 @@ def _reliance(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
         page.text(fit["message"])
     for text in status["checks"]["remarks"]:
         page.text(text)
-    changes = [*study.corrections(), *study.report_changes()]
+    changes = [*study.corrections(), *study.report_changes(), *study.acts("set-aside")]
     for change in changes:
         page.text(f"{change.said} The reason given: {change.reason}.")
     if not status["warnings"] and not changes:
-        page.text("Nothing looks wrong, and no measurement was corrected or withdrawn.")
+        page.text("Nothing looks wrong, and no measurement was corrected, withdrawn or set aside.")
     links = status["chain"]
     if links:
         page.text(

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from surepick.algorithms.base import State
-from surepick.algorithms.findings import NOBODY, Claims, Guarantee
+from surepick.algorithms.findings import Claims, Guarantee
 from surepick.arrays.types import IntArray
-from surepick.conditions import CONDITIONS, duration, joined
+from surepick.conditions import CONDITIONS, aside, duration, joined
 from surepick.problem import Problem
+from surepick.promise import IF_ANY, NOBODY
 from surepick.run import comparisons, quantiles
 from surepick.run.on_items import in_words as said_on_items
 from surepick.run.unmeasured import Unmeasured
@@ -193,10 +194,12 @@ class Answer:
             own = (self.quantiles, self.quantile, bool(self.guarantee), self.minimise)
             won = quantiles.in_words(self.label, *own)
         said = [won, self.guarantee.promise.plain()]
+        if self.guarantee.kind == IF_ANY:  # which comes before everything that sounds like more
+            said.reverse()
         if self.guarantee:
             said.append(said_on_items(self.on_items))
         said.append(said_of_unmeasured(self.unmeasured))
-        if not self.guarantee and self.p_value is not None:
+        if not self.guarantee.shown and self.p_value is not None:
             said.append(sureness(self.p_value))
         return " ".join(filter(None, said))
 
@@ -213,12 +216,27 @@ class Answer:
         """This answer with the head of its study's chain in its certificate."""
         return replace(self, _record=self._record | {"chain": chain})
 
+    def leaving_out(self, entries: list[dict[str, Any]]) -> Answer:
+        """This answer with what was set aside for all options in its certificate."""
+        made = replace(self, _record=self._record | {"set_aside": entries})
+        promise = self.guarantee.promise
+        if promise.what is None or not entries:
+            return made
+        rests = replace(promise, conditions=joined(promise.conditions, aside(entries)))
+        return replace(made, guarantee=Guarantee.of(rests))
+
     def without(self, cells: list[tuple[Unmeasured, dict[str, Any]]]) -> Answer:
         """This answer with cells that could not be measured, each also as certificates have it."""
         if not cells:
             return self
         own, listed = zip(*cells)
-        return replace(self, unmeasured=own, _record=self._record | {"unmeasured": [*listed]})
+        made = replace(self, unmeasured=own, _record=self._record | {"unmeasured": [*listed]})
+        promise = self.guarantee.promise
+        if promise.what is None:
+            return made
+        counts = CONDITIONS["unmeasured"].of(cells=len(listed))
+        rests = replace(promise, conditions=joined(promise.conditions, [counts]))
+        return replace(made, guarantee=Guarantee.of(rests))
 
     def of_segment(self, segment: dict[str, Any] | None) -> Answer:
         """This answer with the segment that it is about in its certificate."""

@@ -73,6 +73,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["stopped"] = "by hand"
     if record.get("changes"):
         body["corrections"] = record["changes"]
+    if record.get("set_aside"):  # for all options
+        body["set_aside"] = record["set_aside"]
     if record.get("conditions"):  # that only those know who measured
         body["conditions"] = record["conditions"]
     if record.get("unmeasured"):  # cells of a table that count as the worst score

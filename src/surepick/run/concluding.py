@@ -15,7 +15,7 @@ from surepick.problem import Problem
 from surepick.promise import Condition
 from surepick.run.answer import Answer, Kept, compared, several
 from surepick.run.comparisons import circle, shares_won
-from surepick.run.guarantee import promise_of
+from surepick.run.guarantee import looked_again, promise_of
 from surepick.run.limits import why_stopped
 from surepick.run.on_items import on_items
 from surepick.run.quantiles import quantiles_of
@@ -53,7 +53,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         guarantee=Guarantee.of(
             promise_of(
                 *(algorithm, problem, state, before + course.log),
-                *(bool(past and past["evidence"]), bool(course.changes), course.ended),
+                *(bool(past and past["evidence"]), looked_again(course.changes), course.ended),
                 turned=bool(course.turns),
                 limit=why_stopped(problem, course.pulls, algorithm, course.limits),
                 stated=course.stated,

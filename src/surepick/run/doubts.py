@@ -190,17 +190,16 @@ class Doubts:
     def save(self) -> dict[str, Any]:
         """What a saved run says of it."""
         triples = None if self._triples is None else self._triples.save()
-        found = {"doubts": triples, "in_time": self._in_time.save()}
-        return found | ({"noticed": self.told} if self.told else {})
+        return {"doubts": triples, "in_time": self._in_time.save(), "noticed": self.told}
 
     def load(self, saved: dict[str, Any]) -> None:
-        """Take on what a saved run says; those of older versions kept nothing."""
+        """Take on what a saved run says."""
         from surepick.statistics.triples import Triples
 
-        triples = saved.get("doubts")
+        triples = saved["doubts"]
         self._triples = None if triples is None else Triples.load(triples)
-        self.told = list(saved.get("noticed", ()))
-        in_time = saved.get("in_time")
+        self.told = list(saved["noticed"])
+        in_time = saved["in_time"]
         self._in_time.load(in_time)
         if in_time is not None:
             self._repeats.add(in_time["arms"], in_time["rewards"])

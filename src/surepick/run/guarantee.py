@@ -114,6 +114,11 @@ def promise_of(
     return promise.withdrawn(NOT_SYMMETRIC) if promise.proven and clicks else promise
 
 
+def looked_again(changes: Iterable[dict[str, Any]]) -> bool:
+    """Whether rewards were looked at again one by one; what was set aside says so itself."""
+    return any("aside" not in one for one in changes)
+
+
 def rests_of(
     algorithm: Algorithm,
     problem: Problem,

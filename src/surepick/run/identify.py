@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -12,13 +14,17 @@ from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker
 from surepick.arrays import limits
 from surepick.arrays.types import IntArray
 from surepick.calls.afresh import SET_BACK
+from surepick.calls.kept import AUTO, UNKNOWN, Kept, called, place, stopped
 from surepick.calls.many import Calls
 from surepick.calls.pace import Pace
+from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.problem.numbers import REWARD
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch
+from surepick.run.order import seed_of
 from surepick.run.run import Run
 from surepick.run.unmeasured import Unmeasured
 from surepick.text import plural
@@ -34,7 +40,7 @@ def identify(
     measure_batch: Callable[..., Any] | None = None,
     judge: Callable[..., Any] | None = None,
     beats: str = "everyone",
-    confirm: bool = False,
+    confirm: bool | None = None,
     algorithm: Algorithm | str = DEFAULT,
     epsilon: float = 0.0,
     max_samples: int | None = None,
@@ -56,6 +62,7 @@ def identify(
     per_minute: float | None = None,
     timeout: float | None = None,
     retries: int = 0,
+    cache: str | os.PathLike[str] | None = AUTO,
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
 
@@ -94,7 +101,8 @@ def identify(
         least half of the time, ``"most"`` for the one that wins most against another at random.
     confirm
         With pairs: when one option is left, go on until it is shown that it beats everyone, or
-        that nobody does. Otherwise the answer says which of the two was shown so far.
+        that nobody does (the default). With False the answer is only that no other option can beat
+        everyone, and it counts as not proven.
     algorithm
         A registry name, or a configured algorithm (which then brings its own delta,
         epsilon, max_samples and budget, and its own question).
@@ -149,7 +157,13 @@ def identify(
     retries
         How often a call is tried again that failed in a way that may pass (a lost connection, a
         time-out, status 500); by default its error is raised. On a complete table a cell that fails
-        for good counts as the worst score: ``answer.unmeasured`` lists them.
+        for good counts as the worst score: ``answer.unmeasured`` lists them. Where it has to stop,
+        ``error.partial`` is the answer so far.
+    cache
+        The file in which rewards are kept as they come: by default one in the folder ``.surepick``
+        beside the script (in a notebook: in the current folder); None: nothing is kept. A run that
+        was cut off goes on there where the same is measured in the same way; one that came to its
+        end is over, and the next call measures anew.
 
     Notes
     -----
@@ -172,7 +186,7 @@ def identify(
     """
     pairing = problem.pairing if isinstance(problem, Problem) else None
     if pairing is None:
-        if judge is not None or beats != "everyone" or confirm:
+        if judge is not None or beats != "everyone" or confirm is not None:
             raise InvalidInputError(
                 "judge, beats and confirm are for options that are compared two at a time; make "
                 "the problem with surepick.Problem.pairs(labels)"
@@ -201,33 +215,115 @@ def identify(
             delta=delta, epsilon=epsilon, max_samples=max_samples, budget=budget
         )
         settings, delta, epsilon, max_samples, budget = {}, 0.05, 0.0, None, None
-    run = configure(algorithm, delta, epsilon, max_samples, settings, budget).start(problem, seed)
+    configured = configure(algorithm, delta, epsilon, max_samples, settings, budget)
+    function = next(filter(None, functions.values()))
+    kept, seed = _kept(configured, problem, function, cache, seed)
+    run = configured.start(problem, seed)
     limited = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     warned = limited or run.algorithm.ends
     lacking: list[Unmeasured] = []
+    new: dict[Any, Any] = {}  # what came in a batch and is to be kept
     how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
-    with Calls(next(filter(None, functions.values())), pace=Pace(per_minute), **how) as calls:
-        while not run.stopped:
-            if not warned and run.samples >= limits.LONG_RUN * problem.rank:
-                warned = True
-                _log.warning(_doubts(run))
-            batch = run.ask()
-            items = [] if batch.items is None else [batch.items]
-            if judge is not None and pairing is not None:
-                pairs = [pairing.firsts(batch.arms), pairing.seconds(batch.arms), *items]
-                rewards = [float(said) for said in _measured(run, batch, calls, pairs, lacking)]
-            elif measure_batch is not None:
-                (rewards,) = calls.all([(batch.arms, *items)], fatal=True)
-            else:
-                rewards = _measured(run, batch, calls, [batch.arms, *items], lacking)
-            run.tell(batch, rewards)
-            if on_batch is not None:
-                on_batch(run)
-    if calls.generators.set_back and run.algorithm.measured_on() is None:
-        run.doubts.told.append(SET_BACK)
-    if calls.again:
-        run.rest_on("lost", pulls=calls.again)
-    return run.without(run.answer, lacking)
+    if measure_batch is None:
+        how["read"] = partial(_read, problem)
+
+    def ended() -> Answer:
+        back = calls.generators.set_back or (kept is not None and kept.set_back)
+        if back and run.algorithm.measured_on() is None:
+            run.doubts.told.append(SET_BACK)
+        if again := calls.again + (kept.again + kept.lost if kept is not None else 0):
+            run.rest_on("lost", pulls=again)
+        return run.without(run.answer, lacking)
+
+    if measure_batch is None:
+        how["kept"] = kept
+    with kept or nullcontext(), Calls(function, pace=Pace(per_minute), **how) as calls:
+        try:
+            while not run.stopped:
+                if not warned and run.samples >= limits.LONG_RUN * problem.rank:
+                    warned = True
+                    _log.warning(_doubts(run))
+                batch = run.ask()
+                items = [] if batch.items is None else [batch.items]
+                if judge is not None and pairing is not None:
+                    pairs = [pairing.firsts(batch.arms), pairing.seconds(batch.arms), *items]
+                    rewards = _measured(run, batch, calls, pairs, lacking)
+                elif measure_batch is not None:
+                    rewards, new = _in_a_batch(calls, kept, [batch.arms, *items])
+                else:
+                    rewards = _measured(run, batch, calls, [batch.arms, *items], lacking)
+                run.tell(batch, rewards)
+                if kept is not None:
+                    for key, one in new.items():
+                        kept.put(key, one)
+                if on_batch is not None:
+                    on_batch(run)
+            found = ended()
+            if kept is not None:
+                kept.end("done", over=True)
+            return found
+        except BaseException as error:
+            if kept is not None:
+                more = {"unanswered": calls.unanswered, "set_back": calls.generators.set_back}
+                kept.end("stopped", **more)
+            if not run.stopped:
+                run.end()
+            stopped(error, ended(), kept)
+            raise
+
+
+def _kept(
+    algorithm: Algorithm, problem: Problem, function: Any, cache: Any, seed: Any
+) -> tuple[Kept | None, Any]:
+    """What is kept of a run that was cut off, and its seed; nothing where nothing is kept."""
+    path = place(cache, f"identify-{called(function)}")
+    if path is None:
+        return None, seed
+    own = {k: v for k, v in algorithm.settings().items() if k not in ("max_samples", "budget")}
+    what = problem.reference() if problem.by_reference else problem.to_dict()
+    given = seed if isinstance(seed, int) else None
+    kept = Kept(
+        path,
+        "identify",
+        functions={"": function},
+        columns=("option", "item") if problem.pairing is None else ("first", "second", "item"),
+        labels=() if problem.by_reference else problem.labels,
+        asked=[algorithm.registered_name(), digest_of([own, what]), given],
+        fixed=False,
+        auto=cache == AUTO,
+        light=True,
+    )
+    begun = kept.begun or {"seed": seed_of(seed)}
+    kept.begin(begun)
+    return kept, begun["seed"]
+
+
+def _read(problem: Problem, value: Any) -> Any:
+    """What was measured, if it can be."""
+    if not isinstance(value, Mapping):
+        return problem.noise_kind.score(value)
+    kinds = {REWARD: problem.noise_kind, **problem.numbers}
+    return {name: kinds[name].score(one) if name in kinds else one for name, one in value.items()}
+
+
+def _in_a_batch(
+    calls: Calls, kept: Kept | None, columns: list[IntArray]
+) -> tuple[Any, dict[Any, Any]]:
+    """What one call measures of many pulls, and what is to be kept; what is known is not asked."""
+    keys: list[Any] = [None] * len(columns[0])
+    found: list[Any] = [UNKNOWN] * len(keys)
+    if kept is not None:
+        keys = kept.keys([tuple(map(int, row)) for row in zip(*columns)])
+        found = [kept.get(key) for key in keys]
+    left = [number for number, one in enumerate(found) if one is UNKNOWN]
+    if not left:
+        return found, {}
+    (rewards,) = calls.all([tuple(column[left] for column in columns)], fatal=True)
+    if len(left) == len(keys):
+        return rewards, {} if kept is None else dict(zip(keys, rewards))
+    for number, one in zip(left, rewards, strict=True):
+        found[number] = one
+    return found, {keys[number]: found[number] for number in left}
 
 
 def _measured(
@@ -235,12 +331,18 @@ def _measured(
 ) -> list[Any]:
     """What was measured for a batch; cells that could not be are added to ``lacking``."""
     rows = [tuple(map(int, row)) for row in zip(*columns)]
-    found, failed = calls.scores(rows, run.algorithm.worst_score(run.problem))
-    for place, one in failed:
+    found, failed = calls.scores(rows, run.algorithm.worst_score(run.problem), _others(run, rows))
+    for number, one in failed:
         assert batch.items is not None
-        label = run.problem.labels[int(batch.arms[place])]
-        lacking.append(Unmeasured(label, int(batch.items[place]), str(one)))
+        label = run.problem.labels[int(batch.arms[number])]
+        lacking.append(Unmeasured(label, int(batch.items[number]), str(one)))
     return found
+
+
+def _others(run: Run, rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The first of these options, on a few items that none of them is about."""
+    here, items = {row[-1] for row in rows}, run.algorithm.measured_on() or 0
+    return [(*rows[0][:-1], item) for item in range(min(items, len(here) + 3)) if item not in here]
 
 
 def _doubts(run: Run) -> str:

@@ -78,21 +78,19 @@ class PendingBatches:
         return batch
 
     def save(self) -> dict[str, Any]:
-        """What a saved run says of those that overlap; nothing where none do."""
-        said: dict[str, Any] = {}
-        if self.open is not None and self.open.after is not None:
-            said["after"] = self.open.after
-        if self._later:
-            said["ahead"] = [[batch.after, *batch.pulls.columns()] for batch in self._later]
-        return said
+        """What a saved run says of those that overlap."""
+        return {
+            "after": None if self.open is None else self.open.after,
+            "ahead": [[batch.after, *batch.pulls.columns()] for batch in self._later],
+        }
 
     def load(
         self, saved: dict[str, Any], run: str, n_arms: int, state: State, seed: int | None
     ) -> None:
         """Take on what was saved."""
-        rows = list(saved.get("ahead", ()))
+        rows = list(saved["ahead"])
         if saved["open"] is not None:
-            rows.insert(0, [saved.get("after"), *saved["open"]])
+            rows.insert(0, [saved["after"], *saved["open"]])
         for later, (after, *columns) in enumerate(rows):
             pulls, number = Pulls(*columns), int(saved["batches"]) + later
             items = state.items_of(pulls, later)

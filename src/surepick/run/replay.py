@@ -51,9 +51,9 @@ DRAWN = (
 )
 IN_PART = (
     "{known} of {all} batches are what the algorithm asks for; the others depend on rewards that "
-    "were later corrected or withdrawn, and cannot be computed again"
+    "were later corrected, withdrawn or set aside, and cannot be computed again"
 )
-_CHANGED = "rewards were corrected or withdrawn, and it has strata"
+_CHANGED = "rewards were corrected, withdrawn or set aside, and it has strata"
 _LONG = "it would take more than a few seconds; to run it anyway, use replay=True or --replay"
 _MANY_PULLS = 2_000_000  # exact forms of PELEG play a round for each
 _CLOSE = 1e-6  # relative difference of two numbers of the evidence
@@ -420,30 +420,19 @@ def _compare_end(run: Run, body: dict[str, Any], exact: bool) -> None:
     withdrawn = answer.guarantee and claim["guarantee"] == "heuristic"
     if claim["guarantee"] != answer.guarantee.kind and not withdrawn:
         raise Different(f"its answer is {answer.guarantee.kind!r}, not {claim['guarantee']!r}")
-    place = _difference(_usual(plain(run.state.evidence())), _usual(body["evidence"]))
+    place = _difference(plain(run.state.evidence()), body["evidence"])
     if exact and place is not None:
         raise Different(f"the evidence comes out differently at {place}")
 
 
-def _usual(evidence: Any) -> Any:
-    """Evidence as this version writes it: version 0.1.0 had a dict for every drop."""
-    if isinstance(evidence, dict):
-        if evidence.get("candidate") == []:  # nobody was dropped
-            return []
-        return {k: _usual(v) for k, v in evidence.items() if k not in ("active", "margin")}
-    if isinstance(evidence, list):
-        if evidence and all(isinstance(entry, dict) for entry in evidence):
-            names = set(evidence[0])
-            if names >= {"candidate"} and all(set(entry) == names for entry in evidence):
-                return _usual({name: [entry[name] for entry in evidence] for name in names})
-        return [_usual(entry) for entry in evidence]
-    return evidence
-
-
 def _difference(own: Any, recorded: Any, place: str = "evidence") -> str | None:
-    """Where two records differ first; None: nowhere. What only one of them says is left out."""
+    """Where two records differ first; None: nowhere."""
+    if isinstance(own, dict) and isinstance(recorded, list):  # columns, written row by row
+        recorded = {name: [row[name] for row in recorded] for name in own}
     if isinstance(own, dict) and isinstance(recorded, dict):
-        found = (_difference(own[k], recorded[k], f"{place}.{k}") for k in own if k in recorded)
+        if own.keys() != recorded.keys():
+            return place
+        found = (_difference(own[k], recorded[k], f"{place}.{k}") for k in own)
         return next(filter(None, found), None)
     if isinstance(own, list) and isinstance(recorded, list):
         if len(own) != len(recorded):

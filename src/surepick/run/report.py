@@ -19,7 +19,7 @@ def tell_report(
     """
     if run.stopped:
         raise RunStateError("the run has stopped; its answer is in run.answer")
-    if deal is not None and not run.batches:
+    if deal is not None and run.batches == len(run.skipped):
         run.state.deal_by(deal)
     before, compared = run.state.finished, None
     if run.waits is not None:

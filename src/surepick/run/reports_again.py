@@ -32,6 +32,7 @@ class ReportsAgain:
         self._after = [period.get("after") for period in traffic["periods"]]
         self.waits = Waiting(traffic["waits"]["least"])
         self._corrections = body.get("corrections", [])
+        self._aside = body.get("set_aside", [])
         self._fixed: set[int] = set()  # periods that got their shares before a correction
         self._last: tuple[int, Any] | None = None  # reports so far, and shares, of a period
         self._exact = True
@@ -65,5 +66,8 @@ class ReportsAgain:
         return self._exact, here in self._fixed
 
     def _before_correction(self, number: int, settled: int) -> bool:
-        """Whether shares may rest on a report as it was before it was corrected."""
-        return any(one["period"] < settled and number < one["asked"] for one in self._corrections)
+        """Whether shares may rest on a report as it was before it was corrected, or set aside."""
+        changed = any(
+            one["period"] < settled and number < one["asked"] for one in self._corrections
+        )
+        return changed or any(one["from"] <= number < one["asked"] for one in self._aside)

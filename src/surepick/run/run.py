@@ -22,7 +22,7 @@ from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
-from surepick.run.guarantee import promise_ahead, rests_of
+from surepick.run.guarantee import looked_again, promise_ahead, rests_of
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
 from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
 from surepick.run.option_changes import (
@@ -205,9 +205,10 @@ class Run:
         return batch
 
     def skip(self) -> None:
-        """Count a batch that says nothing any more, as its rewards were withdrawn."""
+        """Count a batch that says nothing, as its rewards were withdrawn, or it was set aside."""
         self.skipped.append(self.batches)
         self.batches += 1
+        self._let_options_change()
 
     def tell(
         self,
@@ -646,7 +647,7 @@ class Run:
         past = self._past or {"batches": [], "evidence": False}
         rests = rests_of(
             *(self.algorithm, self.problem, past["batches"] + self._record.log),
-            *(past["evidence"], bool(changes), bool(self._options.made)),
+            *(past["evidence"], looked_again(changes), bool(self._options.made)),
             joined(self.conditions, conditions),
         )
         return promise_ahead(self.algorithm, self.state, rests, self.problem.noise_kind)
@@ -718,11 +719,11 @@ class Run:
                 "limits": self._limits.made,
                 "waiting": self._options.waiting,
                 "open": None if now is None else now.pulls.columns(),
+                "waits": None if self.waits is None else self.waits.save(),
+                "conditions": written(self.conditions),
             }
             | self.doubts.save()
             | self._pending.save()
-            | ({} if self.waits is None else {"waits": self.waits.save()})
-            | ({"conditions": written(self.conditions)} if self.conditions else {})
         )
 
     @classmethod
@@ -748,16 +749,16 @@ class Run:
         run.order_seed = as_seed(saved["order"])
         run.doubts.load(saved)
         run.id, run.batches = str(saved["id"]), int(saved["batches"])
-        run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
+        run.skipped, run.ended = list(saved["skipped"]), bool(saved["ended"])
         run._record.load(saved["pulls"], saved["sums"], saved["log"])
-        run._past = saved.get("past")
-        run.waits = Waiting.of(saved.get("waits"))
-        run.conditions = read_stated(saved.get("conditions", ()))
-        run._options.made = list(saved.get("turns", ()))
-        run._options.waiting = list(saved.get("waiting", ()))
-        run._limits.made = list(saved.get("limits", ()))
+        run._past = saved["past"]
+        run.waits = Waiting.of(saved["waits"])
+        run.conditions = read_stated(saved["conditions"])
+        run._options.made = list(saved["turns"])
+        run._options.waiting = list(saved["waiting"])
+        run._limits.made = list(saved["limits"])
         run.state.load(saved["state"])
-        if saved["open"] is not None or "ahead" in saved:
+        if saved["open"] is not None or saved["ahead"]:
             own = (problem.n_arms, run.state, run.order_seed)
             run._let_draw()
             run._pending.load(saved, run.id, *own)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from surepick.promise import NOBODY, PROVEN, wrong_somewhere
+from surepick.promise import SHOWN, wrong_somewhere
 from surepick.run.verify import verify
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class SegmentsVerified:
     @property
     def proven(self) -> bool:
         """Whether every segment has an answer with a guarantee."""
-        return all(one.guarantee in (*PROVEN, NOBODY) for one in self.segments.values())
+        return all(one.guarantee in SHOWN for one in self.segments.values())
 
     def __bool__(self) -> bool:
         return all(self.segments.values())

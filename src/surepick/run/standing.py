@@ -14,7 +14,7 @@ from surepick.algorithms.questions import compares
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import MissingExtraError
 from surepick.problem import Problem
-from surepick.run.shown import claims_now, known_now
+from surepick.run.shown import claims_now, known_now, without_rounding
 from surepick.statistics.estimate import LeastSquares
 from surepick.text import plural
 
@@ -173,6 +173,10 @@ def standing_of(
     if estimates is not None and leader is not None:
         _by_own_means(problem, totals, estimates)
         _at_its_own_level(problem, state, totals, leader, estimates)
+        for name in ("estimate", "behind"):
+            found = estimates.get(name)
+            if found is not None:
+                estimates[name] = without_rounding(found, estimates.get("error"))
     still, n = np.isin(problem.same_as, state.active), problem.n_candidates
     columns: dict[str, list[Any]] = {
         "option": list(problem.candidate_labels),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import Best
-from surepick.conditions import CONDITIONS, duration, read_stated
+from surepick.conditions import CONDITIONS, aside, duration, read_stated
 from surepick.errors import SurepickError
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import KnownNoise, NoiseKind, read_kind
@@ -70,7 +70,7 @@ def _known(body: dict[str, Any], said: Stated) -> _Known:
     conditions += [one.of() for one in CONDITIONS.values() if not one.fields]
     window = body.get("traffic", {}).get("window")
     conditions += [] if window is None else [CONDITIONS["in-window"].of(window=duration(window))]
-    conditions += read_stated(body.get("conditions", ()))
+    conditions += [*read_stated(body.get("conditions", ())), *aside(body.get("set_aside", ()))]
     algorithm, reasons = _algorithm(body), list(REASONS)
     asked, on_items = Best() if algorithm is None else algorithm.asked, False
     promised = list[Promised]()

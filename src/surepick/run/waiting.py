@@ -93,7 +93,7 @@ class Waiting:
         if saved is None:
             return None
         made = cls()
-        vars(made).update(saved)
+        vars(made).update({name: saved[name] for name in vars(made)})
         return made
 
     @property
@@ -170,7 +170,7 @@ class Waiting:
 
     def shown(self, run: Any) -> FloatArray:
         """By how many standard errors each lead has shown again."""
-        return _errors(run, self.due(run), run.told(run.batches - self.since))
+        return _errors(run, self.due(run), run.told(len(self.compared) - self.since))
 
     def unseen(self, run: Any) -> tuple[list[int], list[Lead]]:
         """Who has not been seen to be behind again since the decision, and limits to be seen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from surepick.promise import NOBODY, PROVEN, out_of, written
+from surepick.promise import IF_ANY, NOBODY, PROVEN, SHOWN, out_of, written
 from surepick.text import plural
 
 if TYPE_CHECKING:
@@ -27,14 +27,21 @@ def verdict(result: Verification) -> list[str]:
         found += f", {result.stated.what.rstrip(',')}." if limited else "."
     elif result.guarantee == NOBODY:
         found = f"The certificate holds: {result.stated.what}."
+    elif result.guarantee == IF_ANY:
+        found = (
+            f"The certificate holds, but not that any option is the best: {result.label} is "
+            f"{result.stated.what.rstrip(',')}."
+        )
     elif result.guarantee in PROVEN:
         found = "The certificate holds: what it says about the options is proven."
     else:
         found = "The record is in order, but it does not prove the answer."
     done = f"{plural(result.checked, 'comparison')} worked out again"
     lines = [found, result.plain, f"{done} by an independent program. Replay: {result.replay}."]
-    if result.guarantee in (*PROVEN, NOBODY):
+    if result.guarantee in SHOWN:
         lines.append(UNSEEN.format(rewards=result.rewards))
+    if result.left_out:
+        lines.insert(2, f"Set aside for all options: {'; '.join(result.left_out)}.")
     if result.unknown:
         lines.insert(1, f"Unknown to this version, and not checked: {', '.join(result.unknown)}.")
     why = result.replay.removeprefix("not done").removeprefix(": ")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import BaseModel, Field, create_model
 
-from surepick.server import act_messages as messages
 from surepick.server.models import Name, SheetBody, example
 from surepick.study import acts
-from surepick.study.acts.base import NEEDED, Act, ActKind
+from surepick.study.acts.base import NEEDED, ActKind
 from surepick.study.sheet import Sheet
 
 _IN_CERTIFICATES = "Reason; shown in the certificate."
@@ -41,58 +39,6 @@ def model_of(kind: ActKind) -> type[BaseModel]:
         reason=(str, reason),
         by=(Name | None, Field(None, description="Who does it.")),
     )
-
-
-class Alias(NamedTuple):
-    """An address of 0.2 for acts of a kind, and what it answers."""
-
-    path: str
-    kind: str
-    answer: type[BaseModel]
-    content: Callable[[ActKind, Act | None], dict[str, Any]]
-
-
-def _changes(kind: ActKind, act: Act | None) -> dict[str, Any]:
-    return {"changes": [] if act is None else [one.to_dict() for one in kind.records(act)]}
-
-
-def _changed(kind: ActKind, act: Act | None) -> dict[str, Any]:
-    return {"changed": act is not None}
-
-
-def _recorded(kind: ActKind, act: Act | None) -> dict[str, Any]:
-    return kind.result(act, {}).to_dict()
-
-
-ALIASES = {
-    alias.kind: alias
-    for alias in (
-        Alias("/correct", "correct", messages.ChangeList, _changes),
-        Alias("/withdraw", "withdraw", messages.ChangeList, _changes),
-        Alias("/options", "add", messages.OptionChangeList, _changes),
-        Alias("/retire", "retire", messages.OptionChangeList, _changes),
-        Alias("/limits", "limit", messages.LimitChangeList, _changes),
-        Alias("/pause", "pause", messages.Paused, _changed),
-        Alias("/resume", "resume", messages.Paused, _changed),
-        Alias("/stop", "stop", messages.Paused, _changed),
-        Alias("/record", "record", messages.RecordedOf, _recorded),
-        Alias("/report-changes", "correct-report", messages.ReportChangeList, _changes),
-    )
-}
-#: addresses of 0.2 that list acts of some kinds
-LISTS = {
-    "/corrections": (("correct", "withdraw"), messages.ChangeList),
-    "/options": (("add", "retire"), messages.OptionChangeList),
-    "/limits": (("limit",), messages.LimitChangeList),
-    "/report-changes": (("correct-report",), messages.ReportChangeList),
-}
-
-
-def answer(kind: ActKind, act: Act | None, as_before: bool) -> dict[str, Any]:
-    """What is answered; ``as_before`` by the addresses of 0.2."""
-    if as_before:
-        return ALIASES[kind.kind].content(kind, act)
-    return {"act": None if act is None else act.to_dict()}
 
 
 def given_of(kind: ActKind, body: BaseModel) -> tuple[dict[str, Any], str, str | None]:

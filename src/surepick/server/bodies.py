@@ -30,7 +30,7 @@ _STRANGERS_BYTES = 4 * 2**10  # of a token, that is
 #: bytes of a body that is looked at elsewhere
 LONG = 64 * 2**10
 _MANY_REWARDS = ("/tell", 2**20)  # end of an address, and bytes: for 10,000 rewards
-_TABLES = ("/record", "/report-changes", "/studies", "/options", "/tables", "/plan")  # and acts
+_TABLES = ("/studies", "/tables", "/plan")  # and acts
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -19,7 +19,13 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from surepick import errors
-from surepick.errors import InvalidInputError, ServiceError, SurepickError, TooManyRequestsError
+from surepick.errors import (
+    InvalidInputError,
+    ServiceError,
+    ServiceUnreachableError,
+    SurepickError,
+    TooManyRequestsError,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +40,10 @@ _PIECE = 2**18  # bytes of a body that are written at a time
 _LATE = {
     "plan": "the forecast takes longer than {:g} s: try fewer trials, a larger gap or fewer options"
 }  # what is said of a task that takes too long; of others:
-_LATE_OTHERS = "this took longer than {:g} s and was stopped"
+_LATE_OTHERS = (
+    "this took longer than {:g} s and was stopped: the service is busy, or the study very large; "
+    "ask again later"
+)
 
 
 class Helpers:
@@ -178,8 +187,9 @@ class _Helper:
                     break
                 yield content
         except TimeoutError:
-            late = _LATE.get(task, _LATE_OTHERS)
-            raise InvalidInputError(late.format(seconds)) from None
+            if task in _LATE:
+                raise InvalidInputError(_LATE[task].format(seconds)) from None
+            raise ServiceUnreachableError(_LATE_OTHERS.format(seconds)) from None
         except (asyncio.IncompleteReadError, OSError):
             _log.warning("a helper ended in the middle of a task (%s; out of memory?)", task)
             raise ServiceError("this was stopped before it was done; it may be too large") from None

@@ -20,11 +20,10 @@ from surepick.errors import (
 )
 from surepick.server.helpers import Helpers
 from surepick.server.studies import Studies
-from surepick.storage.records import Summary
 from surepick.storage.sql.tables import leases, periods, progress, studies, summaries
 
 _log = logging.getLogger(__name__)
-_SECONDS = 60.0  # for what an old version of surepick has not written down
+_SECONDS = 60.0  # to read a study
 
 
 def _query(clock: str) -> Any:
@@ -89,11 +88,10 @@ class Listing:
             return list(tx.connection.execute(_query(storage.clock)))
 
         found = await threads.quick(lambda: storage.read(read))
-        listed = [await self._row(row) for row in found if covers(row.name)]
         new = {row.id: row.name for row in found if row.id not in self._broken}
         if new and (self._trying is None or self._trying.done()):
             self._trying = asyncio.get_running_loop().create_task(self._try(new))
-        return [row for row in listed if row is not None]
+        return [self._row(row) for row in found if covers(row.name)]
 
     async def _try(self, names: dict[int, str]) -> None:
         """Find out which studies cannot be read."""
@@ -112,8 +110,8 @@ class Listing:
         self._broken[number] = f"{type(error).__name__}: {error}"
         _log.warning("study %r cannot be read: %s", name, error)
 
-    async def _row(self, row: Any) -> dict[str, Any] | None:
-        """What is shown of a study; None for one that has been deleted meanwhile."""
+    def _row(self, row: Any) -> dict[str, Any]:
+        """What is shown of a study."""
         shown = {
             "name": row.name,
             "algorithm": row.algorithm,
@@ -132,28 +130,8 @@ class Listing:
         try:
             shown["delta"] = json.loads(row.settings)["delta"]
             if row.summarised != row.batch:
-                shown |= await self._summary(row)
-        except UnknownStudyError:
-            return None
-        except (SurepickError, ValueError, KeyError, TypeError) as error:
-            if _of_the_study(error):
-                self._note(row.id, row.name, error)
-                shown["broken"] = self._broken[row.id]
-            elif isinstance(error, StorageError):
-                raise  # nobody can look at any of them
+                raise StudyDamagedError(f"study {row.name!r} lacks what lists show of it")
+        except (StudyDamagedError, ValueError, KeyError, TypeError) as error:
+            self._note(row.id, row.name, error)
+            shown["broken"] = self._broken[row.id]
         return shown
-
-    async def _summary(self, row: Any) -> dict[str, Any]:
-        """What 0.1 has not written down: worked out now, and kept for the next time."""
-        told = await self._helpers.whole("the list", "summary", _SECONDS, {"study": row.name})
-        summary = Summary(**json.loads(told))
-
-        def keep(tx: Any) -> None:
-            if tx.progress(row.id, lock=True).batch == summary.batch:
-                tx.set_summary(row.id, summary)
-
-        storage = self._opened.storage
-        await self._opened.threads.quick(lambda: storage.write(keep))
-        return {"options": summary.options, "survivors": summary.survivors} | {
-            "answer": summary.answer
-        }

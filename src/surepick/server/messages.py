@@ -143,6 +143,25 @@ class Failed(Answered):
     returned: bool
 
 
+class Keep(BaseModel):
+    """Workers say which pulls they are still measuring."""
+
+    model_config = example(held={"lab-1": [0]}, lease=30)
+
+    held: Annotated[
+        dict[Name, Annotated[list[Pull], Field(max_length=1_000)]], Field(max_length=1_000)
+    ] = Field(description="The numbers of the pulls, by the names of their workers.")
+    lease: Annotated[Finite, Field(gt=0, le=1e9)] = Field(
+        300.0, description="Seconds from now until they may be given to others."
+    )
+
+
+class Kept(Answered):
+    """Who has which pulls now, of those who came with the same token."""
+
+    held: dict[str, list[int]]
+
+
 # -- traffic --------------------------------------------------------------------------------
 class SplitBody(BaseModel):
     """A site asks by which shares to send visitors."""
@@ -280,3 +299,28 @@ class EventLog(Answered):
 
     events: list[EventRow]
     next: int
+
+
+# -- acts ------------------------------------------------------------------------------------
+class ActRow(Answered):
+    """Something that was done to a study."""
+
+    kind: str
+    at: float
+    by: str | None
+    reason: str
+    token: str | None = Field(description="Id of the token that was used.")
+    said: str = Field(description="What was done, in words.")
+    details: dict[str, Any]
+
+
+class ActDone(Answered):
+    """What was done; null if nothing had to be."""
+
+    act: ActRow | None
+
+
+class ActList(Answered):
+    """What was done to a study, in order."""
+
+    acts: list[ActRow]

@@ -257,9 +257,6 @@ class NewStudy(
         name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise="yes-no", delta=0.05
     )
 
-    control: str | None = Field(
-        None, description="What claims was called before.", json_schema_extra={"deprecated": True}
-    )
     source: str = Field("", max_length=500, description="Where the table comes from.")
     key: str | None = Field(
         None,
@@ -389,6 +386,7 @@ class Status(Answered):
         [], description="Further numbers that every measurement must have, as there are limits."
     )
     items: int | None = Field(description="How many items options are measured on, if any.")
+    strata: str | None = Field(description="What days, plates, … are called; null: there are none.")
     options_change: bool = Field(description="Whether options can be added and retired.")
     noise: float | None
     noise_estimated: bool

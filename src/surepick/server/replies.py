@@ -15,6 +15,7 @@ from surepick.errors import (
     PluginError,
     RunStateError,
     ServiceError,
+    ServiceUnreachableError,
     StorageConnectionError,
     StorageError,
     StorageLockedError,
@@ -38,6 +39,7 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (RunStateError, 409),
     (StudyDamagedError, 500),
     (StorageError, 503),
+    (ServiceUnreachableError, 503),
     (ServiceError, 500),
     (MissingExtraError, 501),
     (PluginError, 501),
@@ -83,7 +85,9 @@ def explain(problem: SurepickError, study: str | None) -> Json:
     elif isinstance(problem, StudyExistsError):
         message = "a study of this name already exists"
     wait = None
-    if status == 503:
+    if isinstance(problem, ServiceUnreachableError):
+        wait = _LATER
+    elif status == 503:
         message = "the database cannot be used at the moment; see the log of the service"
         wait = _SOON if isinstance(problem, _PASSES_SOON) else _LATER
     elif isinstance(problem, TooManyRequestsError):

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -96,6 +96,12 @@ class Opened:
         returned = await threads(lambda: told(pull, reason, worker, token))
         self.watch.hint()
         return returned
+
+    async def keep(
+        self, held: Mapping[str, Sequence[int]], lease: float, token: str, longest: float
+    ) -> dict[str, list[int]]:
+        """Let workers have their pulls for longer; then, who has what."""
+        return await self._threads.quick(lambda: self.study.desk.keep(held, lease, token, longest))
 
     async def of_traffic(self, work: Callable[[TrafficDesk], T]) -> T:
         """Store shares, or take in a report."""

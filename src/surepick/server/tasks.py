@@ -21,7 +21,6 @@ from surepick.study.acts import registry
 from surepick.study.acts.base import who_of
 from surepick.study.acts.write import OnDesk, perform
 from surepick.study.desk.crowd import Crowd
-from surepick.study.desk.rebuild import summary_of
 
 _KEPT = 16  # studies kept open: looking again at one is much cheaper
 
@@ -42,7 +41,6 @@ class Tasks:
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
             "judgements": Study.judgements,
-            "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
     def do(self, task: str, given: dict[str, Any], body: bytes = b"") -> Iterator[bytes]:
@@ -117,7 +115,6 @@ class Tasks:
         study: str,
         kind: str,
         caller: str,
-        as_before: bool,
         worker: bool,
         body: dict[str, Any],
     ) -> Iterator[bytes]:
@@ -131,16 +128,11 @@ class Tasks:
             return perform(one.desk, own, given, who)
 
         made = self._with(study, act)
-        yield _json(acts.answer(own, made, as_before))
+        yield _json({"act": None if made is None else made.to_dict()})
 
     def _acts(self, study: str, kinds: list[str]) -> Iterator[bytes]:
         found = self._with(study, lambda one: one.acts(*kinds))
         yield _json({"acts": [one.to_dict() for one in found]})
-
-    def _records(self, study: str, kinds: list[str]) -> Iterator[bytes]:
-        found = self._with(study, lambda one: one.acts(*kinds))
-        changes = [one for act in found for one in registry.get(act.kind).records(act)]
-        yield _json({"changes": [one.to_dict() for one in changes]})
 
     def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
         asked = valid(models.NewStudy, body)

@@ -120,6 +120,6 @@ def told(found: list[Told], role: str) -> list[Told]:
 def act(content: bytes, role: str) -> bytes:
     """What was done, without words that name options."""
     found = json.loads(content) if role == JUDGE else None
-    if not found or found.get("act") is None:
+    if not found or found["act"] is None:
         return content
     return json.dumps({"act": found["act"] | {"said": "", "details": {}}}).encode()

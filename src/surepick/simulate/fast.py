@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.sequential import NEED, STOP, SequentialState
 from surepick.arrays.types import FloatArray
+from surepick.research.sequential import NEED, STOP, SequentialState
 
 _FIRST, _LARGEST = 256, 65_536  # standard normal draws made at a time
 _BETWEEN_LOOKS = 512  # pulls between two looks at the clock, where there is a deadline

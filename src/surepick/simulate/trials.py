@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import SEEDS, whole
 from surepick.engines import local
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
+from surepick.research.sequential import SequentialState
 from surepick.run import Run
 from surepick.simulate.instance import Instance
 from surepick.simulate.kinds import check_rewards, noise_family

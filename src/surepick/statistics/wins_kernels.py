@@ -126,29 +126,6 @@ def win_payoffs(places, rivals, starts, values, means, stakes):
     return paid
 
 
-@compiled(work=lambda places, rivals, *_: len(places) * len(rivals) * 64)
-def win_shares(places, rivals, starts, values):
-    """The share of comparisons that each rival wins against each candidate, (n, R); ties half."""
-    n, R = places.shape[0], rivals.shape[0]
-    found = np.full((n, R), 0.5)
-    for i in range(n):
-        for a in range(R):
-            x, r = places[i], rivals[a]
-            columns, rows = values[starts[x] : starts[x + 1]], values[starts[r] : starts[r + 1]]
-            if columns.shape[0] == 0 or rows.shape[0] == 0 or x == r:
-                continue
-            s = w = 0
-            wins = 0.0
-            for y in rows:  # both are ascending
-                while s < columns.shape[0] and columns[s] < y:
-                    s += 1
-                while w < columns.shape[0] and columns[w] <= y:
-                    w += 1
-                wins += 0.5 * (s + w)
-            found[i, a] = wins / (columns.shape[0] * rows.shape[0])
-    return found
-
-
 @compiled(work=lambda *given: given[3].shape[1] * given[4].size + 4 * given[5].size)
 def paired_win_payoffs(places, rivals, counts, table, means, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), item by item.

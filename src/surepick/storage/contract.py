@@ -97,7 +97,7 @@ class Transaction(TrafficRows):
 
     @abstractmethod
     def closed_batches(self, study: int, last: int) -> list[Closed]:
-        """The batches before ``last``, in order."""
+        """The complete batches before ``last``, in order."""
 
     @abstractmethod
     def set_summary(self, study: int, summary: Summary) -> None:
@@ -105,7 +105,7 @@ class Transaction(TrafficRows):
 
     @abstractmethod
     def summary(self, study: int) -> Summary | None:
-        """What lists show; None for studies written by 0.1 that have not gone on since."""
+        """What lists show; None before it was first kept."""
 
     @abstractmethod
     def set_snapshot(self, study: int, batch: int, run: str) -> None:

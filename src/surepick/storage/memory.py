@@ -143,7 +143,11 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
 
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         kept = self._studies[study].batches
-        return [Closed(n, b.first + b.size, b.survivors) for n, b in kept.items() if n < last]
+        return [
+            Closed(n, b.first + b.size, b.survivors)
+            for n, b in kept.items()
+            if n < last and b.survivors is not None
+        ]
 
     def set_summary(self, study: int, summary: Summary) -> None:
         kept = self._studies[study]

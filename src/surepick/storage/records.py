@@ -120,7 +120,7 @@ class Closed:
 
     number: int
     samples: int  #: pulls up to its end
-    survivors: int | None  #: candidates that are still in after it; None: written by 0.1
+    survivors: int  #: candidates that are still in after it
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,10 @@ class _Walk:
             fine = due is not None and content["rewards"] == due
             return "" if fine and self.told <= self.proposed else f"batch {self.told - 1}, as told,"
         if kind in (_SPLIT, REPORTED):
-            return "" if self._period_fine(link, content) else f"period {content['period']}"
+            for one in (*content.get("before", ()), content):  # what needed no report, and it
+                if not self._period_fine(link, one):
+                    return f"period {one['period']}"
+            return ""
         if kind == _ANSWERED:
             self.ended, self.cut = True, self.told < self.proposed
             return ""
@@ -271,13 +274,20 @@ def _undone(rows: dict[int, Tell], later: Iterable[dict[str, Any]]) -> dict[int,
     rows = dict(rows)
     for one in later:
         pull, there = one["pull"], rows.pop(one["pull"], None)
-        if (None if there is None else there.value) != one["now"]:
+        if _counts(there, one.get("number")) != one["now"]:
             return None
         if one["was"] is not None:
             value, worker, at, token, *numbers = one["was"]
             own = (value, worker, at, token, one["stratum"], *numbers)
             rows[pull] = Tell(pull, one["arm"], *own)
     return rows
+
+
+def _counts(tell: Tell | None, number: str | None) -> float | None:
+    """What counts of a pull: its reward, or a further number."""
+    if tell is None or number is None:
+        return None if tell is None else tell.value
+    return json.loads(tell.numbers or "{}").get(number)
 
 
 def _report_before(told: Report, later: Iterable[dict[str, Any]]) -> Report | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +16,7 @@ from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.acts import Act
+from surepick.study.acts.aside import SetAside
 from surepick.study.acts.limits import LimitChange, as_sent
 from surepick.study.acts.new_options import NewOptions
 from surepick.study.acts.options import OptionChange
@@ -176,6 +177,23 @@ class StudyCore(ABC):
     ) -> bool:
         """Say that a pull could not be measured: it goes back in line; or never can be."""
 
+    @abstractmethod
+    def keep(self, held: Mapping[str, Sequence[int]], lease: float = 300.0) -> dict[str, list[int]]:
+        """Say which pulls are still being measured: their workers have them for longer.
+
+        Parameters
+        ----------
+        held
+            The numbers of the pulls, by the names of the workers that have them.
+        lease
+            Seconds from now until they may be given to others.
+
+        Returns
+        -------
+        dict
+            Who has which pulls now, by name (through a service: of those with the same token).
+        """
+
     # -- what people do to it --------------------------------------------------------------
     @abstractmethod
     def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:
@@ -205,7 +223,13 @@ class StudyCore(ABC):
         """What acts of these kinds changed, in order, as records of their own."""
 
     def correct(
-        self, pull_id: int, reward: float | str, *, reason: str, by: str | None = None
+        self,
+        pull_id: int,
+        value: float | str,
+        *,
+        number: str | None = None,
+        reason: str,
+        by: str | None = None,
     ) -> Change:
         """Let another reward count for a pull that was told, as the first one was wrong.
 
@@ -219,17 +243,21 @@ class StudyCore(ABC):
 
         Parameters
         ----------
-        pull_id, reward
+        pull_id, value
             Which pull, and what was really measured; where two options are compared, the label of
-            the better one, or ``"tie"``. A reward that was withdrawn counts again.
+            the better one, or ``"tie"``. A reward that was withdrawn counts again, with its further
+            numbers.
+        number
+            The further number that was wrong (``"latency"``), instead of the reward.
         reason
             Why; anybody who sees the certificate can read it.
         by
             Who corrects it.
         """
-        paired = isinstance(reward, str) and self.problem.pairing is not None
-        said = reward if paired else real(reward, "reward")
+        paired = isinstance(value, str) and self.problem.pairing is not None
+        said = value if paired else real(value, number or "reward")
         fields: dict[str, Any] = {"pull": as_pull(pull_id), "reward": said}
+        fields |= {} if number is None else {"number": number}
         return self.act("correct", reason=reason, by=by, **fields)
 
     def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
@@ -243,6 +271,43 @@ class StudyCore(ABC):
     def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
         """Withdraw all rewards that came with one token of a service; its id, not its secret."""
         return self.act("withdraw", token=token, reason=reason, by=by)
+
+    def set_aside(
+        self,
+        *,
+        period: str | None = None,
+        stratum: str | None = None,
+        batch: int | None = None,
+        reason: str,
+        blind: bool = False,
+        by: str | None = None,
+    ) -> SetAside:
+        """Set a day, plate or batch aside for all options: bots, a broken tag, a sale.
+
+        Everything is worked out again without it: a study that had ended may go on, options that
+        had been ruled out may be back in. What is set aside stays on record, and the certificate
+        lists it. Set a period or stratum aside before it begins (the days of a sale, say), and the
+        promise stays as it is. Otherwise the promise says what it rests on: with ``blind`` that it
+        was decided without seeing results, as whoever does it claims; else that the reason has
+        nothing to do with which option is better. Never drop a day because of who won on it.
+
+        Parameters
+        ----------
+        period, stratum, batch
+            One of them: the name of a period of visitors or of a stratum (a day, a plate, …), also
+            of one to come; or the number of a complete batch. A period that is set aside need not
+            be reported.
+        reason
+            Why; anybody who sees the certificate can read it.
+        blind
+            Whether it was decided without seeing any results of then or later: by the number of
+            visits alone, for example.
+        by
+            Who decides it.
+        """
+        given = {"period": period, "stratum": stratum, "batch": batch}
+        fields = {name: one for name, one in given.items() if one is not None}
+        return self.act("set-aside", reason=reason, by=by, blind=blind, **fields)
 
     def corrections(self) -> list[Change]:
         """All rewards that were corrected or withdrawn, in the order in which that was done."""

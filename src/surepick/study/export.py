@@ -14,7 +14,7 @@ from surepick.problem import Problem
 from surepick.storage.records import Event
 from surepick.study.acts.limits import LimitChange
 from surepick.study.acts.options import OptionChange
-from surepick.study.acts.reports import ReportChange, RowChange
+from surepick.study.acts.reports import ReportChange, RowChange, set_aside
 from surepick.study.acts.rewards import Change
 from surepick.study.desk.desk import Desk
 from surepick.study.formulas import safe
@@ -134,8 +134,10 @@ class _Lines:
 def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
     labels = study.problem.labels
     features = study.features_by_arm(range(len(labels)))
+    gone = study.desk.storage.read(lambda tx: set_aside(tx, study.desk.record.id))
     for period, arm, row in reported(study.desk.storage, study.desk.record, study.problem):
         row = {"period": period, "arm": arm, "label": labels[arm]} | row
+        row |= {"set_aside": period in gone} if gone else {}
         yield _with_features(row | {"time": _iso(row["time"])}, features[arm])
     for one in study.desk.told():
         row = {"pull": one.pull, "arm": one.arm, "label": labels[one.arm], "reward": one.value}
@@ -193,6 +195,7 @@ def _corrections(study: Exported) -> Iterator[dict[str, Any]]:
             "pull": change.pull,
             "arm": change.arm,
             "label": study.problem.labels[change.arm],
+            **({"number": change.number} if study.problem.numbers else {}),
             "old": change.old,
             "new": change.new,
             "reason": change.reason,

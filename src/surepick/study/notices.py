@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from surepick.promise import IF_ANY
 from surepick.text import plural
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def notices(
         data |= {"answer": list(answer.labels), "guarantee": answer.guarantee.kind}
         if promise.shown:
             what = labels if answer.guarantee and labels else "no option is the best"
+            if promise.kind == IF_ANY:
+                what = f"if any option is the best, it is {labels}"
             add(DECIDED, f"decided {after}: {what}", answer.plain, revision)
         elif promise.why is not None and promise.what is not None:
             add(WITHDRAWN, "the promise is withdrawn", answer.plain, revision)

@@ -28,6 +28,7 @@ from surepick.promise import NOBODY
 from surepick.run import Answer
 from surepick.run.certificate import fingerprint
 from surepick.run.sharing import in_whole_visits
+from surepick.study.acts.aside import SetAside
 from surepick.study.core import StudyCore
 from surepick.study.described import described
 from surepick.study.manage import STORAGE, list_studies, load_study, store_each
@@ -250,6 +251,19 @@ class SegmentStudies:
             Only look whether it could be recorded.
         """
         return self.record_each(self._dealt(report), period, check=check)
+
+    def set_aside(
+        self, period: str, *, reason: str, blind: bool = False, by: str | None = None
+    ) -> dict[str, SetAside]:
+        """Set a period aside for all versions, in every segment; see :meth:`Study.set_aside`.
+
+        A segment that was decided before the period has no part in it.
+        """
+        return {
+            name: study.set_aside(period=period, reason=reason, blind=blind, by=by)
+            for name, study in self.studies.items()
+            if not study.progress().finished or _is_recorded(study, period)
+        }
 
     def record_each(
         self, reports: Mapping[str, Any], period: str, *, check: bool = False

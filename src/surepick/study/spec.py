@@ -35,6 +35,7 @@ from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, of_pairs, unusual
 from surepick.study.again import SETTING as AGAIN
+from surepick.study.failed import SETTING as FAILED
 from surepick.study.hedge import SETTING as HEDGE
 from surepick.study.options import OptionTable
 from surepick.study.overlap import SETTING as OVERLAP
@@ -348,16 +349,20 @@ class StudySpec:
         choices=((False, "The one that beats every other"), (True, "The one that wins most")),
         pairs=True,
     ).field()
-    confirm: bool = Setting(
+    confirm: bool | None = Setting(
         help="With `pairs`: when one option is left, go on until it is shown that it beats every "
-        "other one, or that none does.",
+        "other one, or that none does. Otherwise the answer is only that no other one can be the "
+        "best.",
         schema={"type": "boolean"},
-        default=False,
         check=yes_or_no("confirm"),
         question="When one option is left",
         hint="The one left is the best if any option beats every other. Going on shows whether it "
-        "does.",
-        choices=((False, "Stop"), (True, "Go on until it is shown to beat every other")),
+        "does; without that the answer counts as not proven.",
+        choices=(
+            (None, "Go on until it is shown to beat every other"),
+            (False, "Stop: it is the best if any option is"),
+        ),
+        empty="yes, unless it is asked which option wins most",
         pairs=True,
     ).field()
     show: Any = SHOW_SETTING.field()
@@ -376,6 +381,7 @@ class StudySpec:
     overlap: bool | None = OVERLAP.field()
     hedge: bool = HEDGE.field()
     again: bool = AGAIN.field()
+    failed: str = FAILED.field()
     strata: str | None = STRATA.field()
     past: Any = Setting(
         help="Measurements made before: a table with the columns label (or arm, its number) and "
@@ -513,7 +519,7 @@ class StudySpec:
             self._set(pairs=True)
         if not self.pairs:
             for name in ("borda", "confirm"):
-                if getattr(self, name):
+                if getattr(self, name) not in (None, False):
                     raise InvalidInputError(
                         f"{name}: only where options are compared two at a time; add pairs "
                         "(--pairs)"
@@ -544,16 +550,10 @@ class StudySpec:
     def _check_traffic(self) -> None:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
-            asked = {
-                "quantile": self.quantile is not None,
-                "guess": self.guess,
-                "question": self.question is not None,
-                "cheapest": self.cheapest,
-            }
             if self.keep is not None:
                 self._take_guardrails()
-            given = (self.settings, self.check_fit, self.strata, asked)
-            rules.check_method(str(self.algorithm), *given)
+            given = (self.settings, self.check_fit, self.strata, self.guess)
+            rules.check_method(str(self.algorithm), *given, self.configured.asked)
 
     def _take_guardrails(self) -> None:
         """Numbers that only limits name are counts of visits."""
@@ -675,7 +675,7 @@ class StudySpec:
     def _paired(self, given: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The algorithm that compares options two at a time, and its settings."""
         said = {"beats": "most"} if self.borda else {}
-        said |= {"confirm": True} if self.confirm else {}
+        said |= {} if self.confirm is None else {"confirm": self.confirm}
         said |= {"top": self.top} if self.top != 1 else {}
         if not isinstance(given, str):
             if said:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import remark, warnings
 from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.outlook import noise_in_use, outlook
+from surepick.study.strata import STRATA
 
 Totals = dict[int, tuple[int, float]]  # of arms: how many rewards, and what they add up to
 
@@ -112,6 +114,7 @@ def status_of(
         "circle": [problem.candidate_labels[i] for i in run.state.circle()],
         "rewards": problem.words,
         "items": run.algorithm.measured_on(),
+        "strata": json.loads(study.meta).get(STRATA),
         "pairs": problem.pairing is not None,
         "numbers": list(run.algorithm.asked.limited),
         "options_change": not run.algorithm.refuses_options(problem),

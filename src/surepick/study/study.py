@@ -11,12 +11,13 @@ import random
 import time
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from surepick import conditions
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.findings import Guarantee
 from surepick.arrays.validate import TEN_YEARS, positive, real, whole
@@ -32,7 +33,7 @@ from surepick.run.unmeasured import Unmeasured
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
-from surepick.study.acts import options, registry, write
+from surepick.study.acts import aside, options, registry, rewards, write
 from surepick.study.acts.base import Act, who_of
 from surepick.study.again import AGAIN
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
@@ -44,7 +45,6 @@ from surepick.study.desk.desk import Desk
 from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.forecast import Forecasts
 from surepick.study.hedge import HEDGED
-from surepick.study.history import History
 from surepick.study.judgements import judgements
 from surepick.study.prepared import CONDITIONS
 from surepick.study.pulls import (
@@ -148,10 +148,6 @@ class Study(StudyCore):
     @cached_property
     def _sends_traffic(self) -> bool:
         return sends_traffic(self._record)
-
-    @cached_property
-    def _history(self) -> History:
-        return History(self.storage, self._record)
 
     # -- ask -------------------------------------------------------------------------------
     def ask(
@@ -273,6 +269,10 @@ class Study(StudyCore):
         holder = worker or self._held.pop(pull, None)
         return (self.desk.fail_for_good if final else self.desk.fail)(pull, reason, holder)
 
+    def keep(self, held: Mapping[str, Sequence[int]], lease: float = 300.0) -> dict[str, list[int]]:
+        """Say which pulls are still being measured; see :meth:`StudyCore.keep`."""
+        return self.desk.keep(held, lease)
+
     # -- what people do to it --------------------------------------------------------------
     def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:
         """Do something to the study; see :meth:`StudyCore.act`."""
@@ -390,7 +390,7 @@ class Study(StudyCore):
         """The answer of a run that has stopped, as far as the checks leave it standing."""
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         found = run.conclude(self._changes(run), self._conditions())
-        found = run.without(found, self._unmeasured())
+        found = run.without(found, self._unmeasured()).leaving_out(self._left_out(run))
         found = found.linked(chain.head_of(self.storage, self._record))
         found = found.of_segment(self.meta.get(PART))
         if self._sends_traffic:
@@ -404,8 +404,17 @@ class Study(StudyCore):
 
     def _changes(self, run: Run) -> list[dict[str, Any]]:
         """What was corrected or withdrawn, as certificates have it."""
-        changes = [one.certified(run.skipped) for one in self.corrections()]
-        return changes + [one.certified() for one in self.report_changes()]
+        made = self.storage.read(lambda tx: rewards.read(tx, self._record.id))
+        changes = [one.certified(run.skipped) for one in made]
+        reports = [one for one in self.report_changes() if one.number not in run.skipped]
+        return changes + [one.certified(run.skipped) for one in reports]
+
+    def _left_out(self, run: Run) -> list[dict[str, Any]]:
+        """What was set aside, as certificates have it."""
+        number = self._record.id
+        made = self.storage.read(lambda tx: aside.read(tx, number))
+        periods = self.storage.read(lambda tx: tx.periods(number)) if made else []
+        return [one.certified(periods, run.skipped) for one in made]
 
     def _conditions(self) -> tuple[Condition, ...]:
         """What the promise rests on that no run can see: said at the start, and what happened."""
@@ -455,7 +464,8 @@ class Study(StudyCore):
         if answer is not None:
             promise = answer.guarantee.promise
         else:
-            promise = run.promised(self._changes(run), self._conditions())
+            rests = joined(self._conditions(), conditions.aside(self._left_out(run)))
+            promise = run.promised(self._changes(run), rests)
             promise = promise.withdrawn(Reason(against)) if against else promise
         found["promise"], found["wins"] = promise_of(run, promise, answer), wins_of(run, answer)
         ends = promise if at.finished else None
@@ -471,7 +481,12 @@ class Study(StudyCore):
 
     def history(self) -> list[dict[str, int]]:
         """A row for each complete batch: its number, samples so far, survivors after it."""
-        return self._history.rows()
+        own = self._record.id
+        closed = self.storage.read(lambda tx: tx.closed_batches(own, tx.progress(own).batch))
+        return [
+            {"batch": one.number, "samples": one.samples, "survivors": one.survivors}
+            for one in closed
+        ]
 
     def judgements(self) -> dict[str, Any]:
         """Who judged what; see :meth:`StudyCore.judgements`."""

@@ -265,7 +265,7 @@ def _complete_batches_and_summaries_come_back(storage: Storage, study: int) -> N
 
     storage.write(fill)
     closed = storage.read(lambda tx: tx.closed_batches(study, 2))
-    same(closed, [Closed(0, 10, None), Closed(1, 20, 4)])
+    same(closed, [Closed(1, 20, 4)])
     batch = storage.read(lambda tx: tx.batch(study, 1))
     same(batch and batch.survivors, 4)
     done = Summary(2, 9, 1, "blue ☂")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import shlex
 import subprocess
 import time
@@ -10,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from surepick.calls.ending import end_group
 from surepick.errors import InvalidInputError, MeasurementError
 
 _SHORTEST = 20e-6  # seconds: what is quicker is called several times for one measurement
@@ -17,10 +19,15 @@ _MOST_CALLS = 2**20
 _SHOWN = 500  # characters of what a command that failed said
 
 
+class Hung(MeasurementError):
+    """A run did not end in its time, and was ended."""
+
+
 class Timed(ABC):
     """Something that takes time."""
 
     name: str
+    most: float = math.inf  #: seconds that a run may take, where it can be ended: of a command
 
     @abstractmethod
     def once(self) -> float:
@@ -88,9 +95,9 @@ class Command(Timed):
 
     def once(self) -> float:
         if self._prepare is not None:
-            run_to_end(self._prepare, f"what prepares {self.name!r}")
+            run_to_end(self._prepare, f"what prepares {self.name!r}", self.most)
         start = time.perf_counter_ns()  # whole: readings of a clock that ticks
-        code, said = _run(self._run)
+        code, said = _run(self._run, f"{self.name!r}", self.most)
         taken = (time.perf_counter_ns() - start) / 1e9
         if code and not self.any_exit:
             raise _failed(f"{self.name!r}", code, said)
@@ -110,25 +117,38 @@ def called(command: str, shell: str | None) -> list[str]:
     return found
 
 
-def run_to_end(arguments: Sequence[str], what: str) -> None:
+def run_to_end(arguments: Sequence[str], what: str, most: float = math.inf) -> None:
     """Run something that is not timed."""
-    code, said = _run(arguments)
+    try:
+        code, said = _run(arguments, what, most)
+    except Hung as error:  # without it nothing can be timed
+        raise MeasurementError(str(error)) from None
     if code:
         raise _failed(what, code, said)
 
 
-def _run(arguments: Sequence[str]) -> tuple[int, bytes]:
+def _run(arguments: Sequence[str], what: str, most: float) -> tuple[int, bytes]:
+    """The exit code, and what was said; everything that it has started ends with it."""
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            check=False,
+            start_new_session=True,  # a group of its own, which can be ended as a whole
         )
     except OSError as error:
         raise MeasurementError(f"{arguments[0]!r} cannot be started: {error}") from None
-    return done.returncode, done.stderr
+    with process:
+        try:
+            _, said = process.communicate(timeout=None if most == math.inf else most)
+        except subprocess.TimeoutExpired:
+            raise Hung(
+                f"{what} did not end within {most:.3g} s; it was ended, with all it had started"
+            ) from None
+        finally:
+            end_group(process)
+    return process.returncode, said
 
 
 def _failed(what: str, code: int, said: bytes) -> MeasurementError:

@@ -5,27 +5,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from surepick.algorithms import get
-from surepick.arrays.validate import real, risk, whole
-from surepick.errors import InvalidInputError
+from surepick.arrays.validate import positive, real, risk, whole
+from surepick.errors import InvalidInputError, MeasurementError
 from surepick.problem import Problem
 from surepick.promise import Promised
 from surepick.run import Answer, Run
+from surepick.statistics.accepting import ACCEPTING, RACING
 from surepick.timing.carried import CARRIED, Sequence
-from surepick.timing.clock import Function, Timed, several_calls
+from surepick.timing.clock import Function, Hung, Timed, several_calls
 from surepick.timing.result import Beside, Fastest, Row
 
 #: runs of each on average, unless more or fewer are allowed
 MOST_EACH = 500
+#: a run is ended that takes longer than this many times the slowest so far, or so many seconds if
+#: that is more; before any has ended, these seconds are tried first, and more if all take longer
+_TIMES, _LEAST, _LONGER = 20.0, 10.0, 4.0
 _ENOUGH = 20  # runs of each, before the medians say that the rest is a matter of epsilon
 _WITHIN = Promised("the fastest, or close to it", wrong="name one that is neither", kind="eps-pac")
 #: told after each round: the runs so far, and the names of those that are still in
 Progress = Callable[[int, tuple[str, ...]], None]
 Options = Mapping[str, Callable[[], Any]] | Iterable[Timed]
+#: what a run counts as that was ended
+Hanging = Literal["slowest", "failed"]
 
 
 def fastest(
@@ -36,6 +42,8 @@ def fastest(
     delta: float = 0.05,
     max_runs: int | None = None,
     max_seconds: float | None = None,
+    timeout: float | None = None,
+    hung: Hanging = "slowest",
     warmup: int = 1,
     seed: Any = None,
     progress: Progress | None = None,
@@ -58,7 +66,13 @@ def fastest(
     max_runs
         Runs of all together after which it ends undecided; by default 500 for each.
     max_seconds
-        And the time after which it does; no new round begins then.
+        And the time after which it does, also in the middle of a command.
+    timeout
+        Seconds after which a command is ended, with all that it has started. By default 20 times
+        the slowest run so far, and 10 at least. Functions cannot be ended.
+    hung
+        What a run counts as that was ended: ``"slowest"``, as slower than all that end by
+        themselves; or ``"failed"``, an error that ends it all.
     warmup
         Runs of each, before the others, that do not count.
     seed
@@ -75,7 +89,7 @@ def fastest(
     >>> found.label, found.decided
     ('one', True)
     """
-    stage = _Stage(options, max_runs, max_seconds, warmup, seed, progress)
+    stage = _Stage(options, max_runs, max_seconds, timeout, hung, warmup, seed, progress)
     margin, delta = _margin(epsilon), risk(delta, "delta")
     if quantile is not None and margin:
         raise InvalidInputError("epsilon: with a quantile nothing but the best one is looked for")
@@ -88,22 +102,24 @@ def fastest(
         medians = [float(np.median(own)) for own in left]
         return max(medians) <= (1.0 + 0.5 * margin) * min(medians)
 
-    # With a margin there are two ways to an answer, each with half of the risk.
-    own, until = (0.5 * delta, alike) if margin else (delta, None)
+    # With a margin there are two ways to an answer, each with a share of the risk.
+    own, until = (RACING * delta, alike) if margin else (delta, None)
     run = stage.raced(own, until=until, quantile=quantile)
     answer, within = stage.answer(run), 0.0
     promise = replace(answer.guarantee.promise, delta=delta)
     if not answer.guarantee and margin and run.ended and len(run.active) > 1:
         leader, left = answer.label, [stage.names[arm] for arm in run.active]
         longer = {name: 1.0 + margin for name in left if name != leader}
-        close = stage.answer(stage.raced(0.5 * delta, among=left, baseline=leader, longer=longer))
+        near = ACCEPTING * delta
+        close = stage.answer(stage.raced(near, among=left, baseline=leader, longer=longer))
         if close.guarantee and set(close.worse) == set(longer):
             within = margin
             promise = replace(close.guarantee.promise, delta=delta, what=_WITHIN)
     rows = stage.rows(answer.wins, set(answer.survivors))
     # Each beats the next one, as measured: then nobody is the fastest, whoever is named.
     decided = within > 0 or (bool(answer.guarantee) and not answer.circle)
-    return Fastest(rows, answer, stage.taken(), answer.label, decided, within, delta, promise)
+    found = (rows, answer, stage.taken(), stage.hung)
+    return Fastest(*found, answer.label, decided, within, delta, promise)
 
 
 def not_slower(
@@ -114,6 +130,8 @@ def not_slower(
     delta: float = 0.05,
     max_runs: int | None = None,
     max_seconds: float | None = None,
+    timeout: float | None = None,
+    hung: Hanging = "slowest",
     warmup: int = 1,
     seed: Any = None,
     progress: Progress | None = None,
@@ -132,10 +150,10 @@ def not_slower(
         The name of the one that the others are compared with.
     epsilon
         How much slower, as a share, is not slower yet.
-    delta, max_runs, max_seconds, warmup, seed, progress
+    delta, max_runs, max_seconds, timeout, hung, warmup, seed, progress
         As for :func:`fastest`; ``delta`` is for all claims together.
     """
-    stage = _Stage(options, max_runs, max_seconds, warmup, seed, progress)
+    stage = _Stage(options, max_runs, max_seconds, timeout, hung, warmup, seed, progress)
     if than not in stage.names:
         names = ", ".join(stage.names)
         raise InvalidInputError(f"than: there is no {than!r:.80}; there are {names}")
@@ -144,7 +162,7 @@ def not_slower(
     said = (answer.better, answer.worse, answer.undecided)
     if not answer.guarantee:
         said = (), (), tuple(name for name in stage.names if name != than)
-    return Beside(stage.rows({}, set()), answer, stage.taken(), than, margin, *said)
+    return Beside(stage.rows({}, set()), answer, stage.taken(), stage.hung, than, margin, *said)
 
 
 def _margin(epsilon: Any) -> float:
@@ -152,6 +170,10 @@ def _margin(epsilon: Any) -> float:
     if found < 0:
         raise InvalidInputError(f"epsilon must not be below 0; got {epsilon!r:.80}")
     return found
+
+
+class _TimeIsUp(Exception):
+    """The time that all of it may take is over."""
 
 
 class _Stage:
@@ -162,22 +184,70 @@ class _Stage:
         options: Options,
         max_runs: int | None,
         max_seconds: float | None,
+        timeout: float | None,
+        hung: Hanging,
         warmup: int,
         seed: Any,
         progress: Progress | None,
     ) -> None:
         self._timed = _several(options)
+        self._timeout = None if timeout is None else positive(timeout, "timeout")
+        if hung not in get_args(Hanging):
+            raise InvalidInputError(f"hung must be 'slowest' or 'failed'; got {hung!r:.80}")
+        self._fails = hung == "failed"
+        self._end = np.inf if max_seconds is None else time.monotonic() + max_seconds
+        self._slowest = 0.0  # of the runs that ended
+        self.hung: dict[str, int] = {}  #: runs that were ended, by name
+        self._now = ""  # what is running, or did last
         self.names = [one.name for one in self._timed]
         self.times: dict[str, list[float]] = {name: [] for name in self.names}
         most = MOST_EACH * len(self.names) if max_runs is None else max_runs
         self._left = whole(most, "max_runs", least=1)
         self._draw, self._progress = np.random.default_rng(seed), progress
         first = np.repeat(np.arange(len(self.names)), whole(warmup, "warmup", least=0))
-        for arm in self._draw.permutation(first):
-            self._timed[arm].once()
+        self._warm_up([self._timed[arm] for arm in self._draw.permutation(first)])
         several_calls(self._timed)
         self._sequence = Sequence()
-        self._end = np.inf if max_seconds is None else time.monotonic() + max_seconds
+
+    # -- single runs -----------------------------------------------------------------------
+    def _limit(self) -> float:
+        """Seconds that a run may take; the same for all runs of a block, by those before it."""
+        if self._timeout is not None:
+            return self._timeout
+        return max(_LEAST, _TIMES * self._slowest) if self._slowest else np.inf
+
+    def _once(self, one: Timed, limit: float) -> float | None:
+        """Run it; the seconds that took, or None where it was ended after ``limit``."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise _TimeIsUp
+        self._now = one.name
+        one.most = min(limit, left)
+        try:
+            seconds = one.once()
+        except Hung:
+            if left < limit:
+                raise _TimeIsUp from None
+            if self._fails:
+                raise
+            return None
+        self._slowest = max(seconds, self._slowest)
+        return seconds
+
+    def _warm_up(self, left: list[Timed]) -> None:
+        """Runs that do not count; they say what is to be taken for hanging."""
+        limit = _LEAST if self._timeout is None else self._timeout
+        fails, self._fails = self._fails, False
+        try:
+            while left:
+                slow = [one for one in left if self._once(one, limit) is None]
+                # Where none has ended all may just be slow; else who takes far longer hangs.
+                before, limit = limit, self._limit() if self._slowest else _LONGER * limit
+                left = slow if self._timeout is None and limit > before else []
+        except _TimeIsUp:
+            pass
+        finally:
+            self._fails = fails
 
     def raced(
         self,
@@ -202,20 +272,39 @@ class _Stage:
             if time.monotonic() >= self._end or self._left <= 0 or (until and until(run)):
                 run.end()
                 break
-            batch = run.ask()
-            seconds = np.array([by_name[names[arm]].once() for arm in batch.arms])
-            for arm, one in zip(batch.arms.tolist(), seconds.tolist()):
-                self.times[names[arm]].append(one)
-            self._sequence.add(np.array([self.names.index(names[i]) for i in batch.arms]), seconds)
+            batch, limit = run.ask(), self._limit()
+            own = [names[arm] for arm in batch.arms]
+            try:
+                taken = [self._once(by_name[name], limit) for name in own]
+            except _TimeIsUp:
+                run.end()
+                break
+            ended = np.array([one is None for one in taken])
+            seconds = np.array([limit if one is None else one for one in taken])
+            for name, one, late in zip(own, seconds.tolist(), ended.tolist()):
+                self.times[name].append(one)
+                if late:
+                    self.hung[name] = self.hung.get(name, 0) + 1
+            self._sequence.add(np.array([self.names.index(name) for name in own]), seconds)
             self._left -= len(seconds)
-            run.tell(batch, seconds * factors[batch.arms])
+            # Who was ended is slower than all that were not, and as slow as all others that were.
+            longest = 2.0 * limit * float(factors.max()) if ended.any() else 0.0
+            run.tell(batch, np.where(ended, longest, seconds * factors[batch.arms]))
             if self._progress is not None:
                 self._progress(run.samples, tuple(names[arm] for arm in run.active))
         return run
 
     def answer(self, run: Run) -> Answer:
         """What a race came to; it rests on runs that do not change the next one."""
+        if self._now and not any(self.times.values()):
+            raise MeasurementError(
+                f"the time that all of it may take was over before there was a run of each; "
+                f"{self._now!r} was running then. Give it more time (max_seconds), or less to each "
+                "run (timeout)"
+            )
         run.rest_on("apart")
+        if self.hung:
+            run.rest_on("hung", runs=sum(self.hung.values()))
         if self._sequence.carries():
             run.doubts.told.append(CARRIED)
         return run.answer

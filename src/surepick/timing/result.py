@@ -57,11 +57,21 @@ class _Times:
     rows: tuple[Row, ...] = field(repr=False)  #: the shortest median first
     answer: Answer = field(repr=False)  #: with its certificate
     times: dict[str, np.ndarray] = field(repr=False)  #: seconds of every run, by name
+    hung: dict[str, int]  #: how many of them were ended, by name: they would have taken longer
 
     @property
     def runs(self) -> int:
         """Of all together, without those to warm up."""
         return sum(row.runs for row in self.rows)
+
+    def ended(self) -> str:
+        """Which runs did not end by themselves, in a sentence."""
+        many = [
+            f"{count} of {self.times[name].size} of {name}" for name, count in self.hung.items()
+        ]
+        if not many:
+            return ""
+        return f"Did not end in time, and count as slower than all that did: {', '.join(many)}."
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Columns and rows, as text."""
@@ -104,6 +114,8 @@ class _Times:
         """As plain values, with the time of every run."""
         found: dict[str, Any] = {name: getattr(self, name) for name in self._said}
         rows = [row._asdict() | {"times": self.times[row.name].tolist()} for row in self.rows]
+        if self.hung:
+            found["hung"] = self.hung
         if self.answer.circle:
             found["circle"] = list(self.answer.circle)
         return found | {"text": str(self), "runs": self.runs, "options": rows}
@@ -125,7 +137,7 @@ class Fastest(_Times):
 
     def __str__(self) -> str:
         """What was found, in a few sentences."""
-        said = [self._found(), self._compared(), self._how_sure()]
+        said = [self._found(), self.ended(), self._compared(), self._how_sure()]
         return " ".join(filter(None, said))
 
     def _found(self) -> str:
@@ -194,6 +206,8 @@ class Beside(_Times):
             names = ", ".join(self.undecided)
             said.append(f"It is not clear whether {names} {are} slower than {self.than}{by}.")
         said.append(f"({plural(self.runs, 'run')} in random order.)")
+        if self.hung:
+            said.append(self.ended())
         promise = self.answer.guarantee.promise
         if promise.why is not None:
             said.append(withdrawn(promise))

@@ -18,7 +18,7 @@ class Comparison(NamedTuple):
 
     baseline: int | None  #: None: a number
     threshold: float | None
-    control: str
+    claims: str
     shown: dict[str, list[int]]  #: by what is claimed
     open: list[int]  #: nothing was shown about these
 
@@ -31,8 +31,8 @@ class Comparison(NamedTuple):
 def read_question(check: Check) -> Comparison:
     """What was asked, which must be what the algorithm was set to."""
     asked = exact.mapping(check.evidence["question"], "the question")
-    control = exact.text(asked["control"], "the control of errors")
-    check.demand(control in ("all", "fdr"), f"the control of errors {control!r:.80} is unknown")
+    claims = exact.text(asked["claims"], "which claims are wrong with probability delta")
+    check.demand(claims in ("all", "fdr"), f"claims {claims!r:.80} are unknown")
     baseline = threshold = None
     if "threshold" in asked:
         threshold = exact.number(asked["threshold"], "the threshold")
@@ -40,14 +40,14 @@ def read_question(check: Check) -> Comparison:
         baseline = exact.whole(asked["baseline"], "the baseline")
         known = 0 <= baseline < len(check.candidates)
         check.demand(known, "the baseline is not one of the candidates")
-    due = {"control", "baseline" if threshold is None else "threshold"}
+    due = {"claims", "baseline" if threshold is None else "threshold"}
     check.demand(set(asked) == due, "the question says more than it should")
     if published.is_own(check):
         check.demand(
-            _set_to(check) == (baseline, threshold, control),
+            _set_to(check) == (baseline, threshold, claims),
             "the question is not the one that the algorithm was set to",
         )
-    return Comparison(baseline, threshold, control, {}, [])
+    return Comparison(baseline, threshold, claims, {}, [])
 
 
 def _set_to(check: Check) -> tuple[int | None, float | None, str]:
@@ -99,7 +99,7 @@ def conclude_comparison(check: Check, found: Comparison, names: tuple[str, ...])
         claim["survivors"] == check.alike(left).tolist(), "the survivors are not those claimed"
     )
     kind = claim["guarantee"]
-    proven = "fdr" if found.control == "fdr" else "claims"
+    proven = "fdr" if found.claims == "fdr" else "claims"
     check.demand(kind in (proven, "heuristic", "none"), f"unknown claim {kind!r}")
     if kind == "none":
         check.demand(found.open and not any(found.shown.values()), "it claims something")

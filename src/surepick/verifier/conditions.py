@@ -43,6 +43,16 @@ CHANGED = (
 TURNED = "among all options that were ever added and not retired"
 LEADS = "provided that which of two options is better does not change from period to period"
 KEEPS = "provided that which options keep the limits does not change from period to period"
+ASIDE = (
+    "provided that the reason for setting aside {what} has nothing to do with which option is "
+    "better"
+)
+ASIDE_BLIND = (
+    "provided that it was decided without seeing any results of then or later to set aside {what} "
+    "(claimed by {who})"
+)
+ASIDE_IN_ADVANCE = "with {what} left out, as recorded in advance"
+UNMEASURED = "where a cell that could not be measured counts as the worst score ({cells} of them)"
 ONE_RATE = (
     "provided that visitors of an option respond independently of each other and at one rate "
     "within the first period, as its report was dealt into two"
@@ -100,7 +110,17 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
         "that came out far from all before, by a rule fixed at the start, and the second counts",
         {"pulls": _count},
     ),
+    "edited": (
+        "provided that changes of the program that measures have changed no score, as scores of "
+        "before and after count",
+        {},
+    ),
     "splits": ("where items are splits of one data set, and nothing is said of other data", {}),
+    "hung": (
+        "where a run that did not end in its time counts as slower than all that did, as {runs} of "
+        "them were ended",
+        {"runs": _count},
+    ),
     "apart": ("provided that a run does not change how long the next one takes", {}),
 }
 

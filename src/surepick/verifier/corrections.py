@@ -28,10 +28,17 @@ def check_corrections(check: Check) -> None:
     if "traffic" in check.body:
         check_report_corrections(check, entries)
         return
-    known: dict[int, Any] = {}  # pull -> what it was last changed to
-    for number, entry in enumerate(entries):
-        where = f"correction {number}"
-        check.demand(entry.keys() == _FIELDS, f"{where} does not say what it has to")
+    known: dict[tuple[int, str | None], Any] = {}  # what a number of a pull was last changed to
+    further = exact.mapping(check.body["problem"].get("numbers", {}), "further numbers")
+    for place, entry in enumerate(entries):
+        where = f"correction {place}"
+        fields = entry.keys() - {"number", "aside"}
+        check.demand(fields == _FIELDS, f"{where} does not say what it has to")
+        number = None
+        if "number" in entry:
+            number = exact.text(entry["number"], f"{where}: its number")
+            check.demand(number in further, f"{where} is about a number that there is not")
+            check.demand(entry["new"] is not None, f"{where} withdraws a number alone")
         pull, arm, asked = (
             exact.whole(entry[name], f"{where}: its {name}") for name in ("pull", "arm", "asked")
         )
@@ -49,11 +56,13 @@ def check_corrections(check: Check) -> None:
         check.demand(exact.text(entry["reason"], f"{where}: its reason"), f"{where} has no reason")
         if entry["by"] is not None:
             exact.text(entry["by"], f"{where}: who made it")
+        key = (pull, number)
         check.demand(
-            entry["old"] != entry["new"] and known.get(pull, entry["old"]) == entry["old"],
+            entry["old"] != entry["new"] and known.get(key, entry["old"]) == entry["old"],
             f"{where} changes nothing, or not what was there",
         )
         # A reward that is withdrawn before it counts is measured again, whatever comes of it.
-        known[pull] = entry["new"]
-        if entry["new"] is None and entry["batch"] is not None and batch >= asked:
-            del known[pull]
+        known[key] = entry["new"]
+        # Where nothing of its batch is left, nobody can see any more which of the two it was.
+        if entry["new"] is None and (entry["batch"] is None or batch >= asked):
+            known = {one: value for one, value in known.items() if one[0] != pull}

@@ -23,11 +23,15 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections conditions unmeasured order options limits traffic chain segment "
+        "corrections conditions set_aside unmeasured order options limits traffic chain segment "
         "digest signature "
     ),
     "algorithm": _names("name settings"),
     "conditions": conditions.FIELDS | {"name"},
+    "corrections": _names(
+        "pull arm batch asked old new number aside at by reason period rows bucket"
+    ),
+    "set_aside": _names("of name decided left_out reason by at from asked"),
     "segment": _names("of name all delta test"),
     "claim": _names(
         "candidate candidates label survivors samples guarantee statement p_value better worse "
@@ -66,10 +70,11 @@ def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
         if type(value) is list:
             left += [(place, one) for one in value if type(one) in (dict, list)]
         elif type(value) is dict:
-            known = _PLACES.get(place, _ELSEWHERE)
+            kind = place.removeprefix("past.")  # batches of the past are like all others
+            known = _PLACES.get(kind, _ELSEWHERE)
             for name, inside in value.items():
                 path = f"{place}.{name}" if place else str(name)
-                if name not in known and place not in _OWN_NAMES:
+                if name not in known and kind not in _OWN_NAMES:
                     found[_plain(path)[:80]] = None
                 elif path != "algorithm.settings":
                     left.append((path, inside))

@@ -97,18 +97,18 @@ _RULES = {
     "top": Rule("top_m", _several, lists=_CHOSEN),
     "quantile": Rule("quantile", who_is_left, p_value=True),
     "cheapest": Rule("cheapest", who_is_left, p_value=True),
-    "control": Rule("compared", _claims, lists=_COMPARED),
+    "claims": Rule("compared", _claims, lists=_COMPARED),
 }
 #: the same on complete tables, where the name is None for which is the best
 _ON_TABLES: dict[str | None, Rule] = {
     None: Rule("complete", _on_table, p_value=True, may=_CHOSEN),  # those that tie
     "top": Rule(complete.verify_top, _several_on_table, lists=_CHOSEN),
-    "control": Rule("complete_compared", _claims, lists=_COMPARED),
+    "claims": Rule("complete_compared", _claims, lists=_COMPARED),
 }
 #: the same where options have to keep limits
 _WITH_LIMITS: dict[str | None, Rule] = {
     None: Rule("keeping", _with_limits),
-    "control": Rule("keeping_compared", _claims_with_limits, lists=_RULED_OUT),
+    "claims": Rule("keeping_compared", _claims_with_limits, lists=_RULED_OUT),
 }
 
 
@@ -124,7 +124,7 @@ def name_of(evidence: Any) -> str | None:
         return None
     if "asked" in asked:
         return str(asked["asked"]).partition(":")[0]
-    return next((name for name in _RULES if name in asked), "control")
+    return next((name for name in _RULES if name in asked), "claims")
 
 
 def is_known(evidence: Any) -> bool:

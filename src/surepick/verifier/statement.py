@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surepick.verifier import conditions, exact, published
+from surepick.verifier.aside import set_aside_in
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import Comparison
 from surepick.verifier.dealing import is_dealt
@@ -108,7 +109,7 @@ def settle(check: Check, allowed: list[Stated]) -> None:
 def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> None:
     """The sentence on claims against a baseline must be the published one; ``keep``: limits."""
     kind, statement = check.claim["guarantee"], check.claim["statement"]
-    proven = "fdr" if found.control == "fdr" else "claims"
+    proven = "fdr" if found.claims == "fdr" else "claims"
     if kind == proven:
         by_hand = check.body.get("stopped") == "by hand" and bool(found.open)
         check.demand(kind != "fdr" or not by_hand, "somebody stopped it who may have seen rewards")
@@ -125,7 +126,7 @@ def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> N
         why = statement.removeprefix(_NO).rpartition(_OTHERWISE)[0]
         fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
         by_hand = check.body.get("stopped") == "by hand"
-        fits |= why == _LOOKED and by_hand and found.control == "fdr"
+        fits |= why == _LOOKED and by_hand and found.claims == "fdr"
         allowed = [replace(one, why=why) for one in promised] if fits else []
     settle(check, allowed)
 
@@ -137,7 +138,7 @@ def _of_claims(check: Check, found: Comparison, keep: str) -> list[Stated]:
     if keep:
         about = f"claims about which options are better than {against} and keep {keep}"
     bets = "capital bet against what is true is a supermartingale"
-    if found.control == "fdr":
+    if found.claims == "fdr":
         share = f"a share of at most {check.delta:.12g} is wrong"
         said = Stated(f"of all {about}, {share}", " on average", f"{bets}; e-BH")
     else:
@@ -245,11 +246,15 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
         parts = [*parts, conditions.STRATA]
     if check.table is None and any("after" in batch for batch in check.batches):
         parts = [*parts, conditions.OVERLAP]
-    if check.body.get("corrections"):
+    if any("aside" not in one for one in check.body.get("corrections", [])):
         parts = [*parts, conditions.CHANGED]
     if check.body.get("options"):
         parts = [*parts, conditions.TURNED]
     parts += conditions.stated_in(check)
+    parts += set_aside_in(check.body)
+    if "unmeasured" in check.body:
+        cells = exact.mappings(check.body["unmeasured"], "its cells that were not measured")
+        parts.append(conditions.UNMEASURED.format(cells=len(cells)))
     if "traffic" in check.body:
         parts += conditions.of_visitors(check.body["traffic"])
     if "traffic" in check.body and check.rule == "keeping":

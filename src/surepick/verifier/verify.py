@@ -18,6 +18,7 @@ import numpy as np
 
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.verifier import exact, published
+from surepick.verifier.aside import check_set_aside, left_out
 from surepick.verifier.check import Check
 from surepick.verifier.conditions import stated_in
 from surepick.verifier.corrections import check_corrections
@@ -82,6 +83,7 @@ class Verification:
     #: False where a replay was asked for and could not be made in full, or gave other pulls
     complete: bool = True
     unknown: tuple[str, ...] = ()  #: fields that nobody here knows, and that were not checked
+    left_out: tuple[str, ...] = ()  #: what was set aside for all options, by whom and why
     stated: Stated = field(default_factory=Stated)  #: the statement part by part, as it was checked
     plain: str = field(default="", compare=False)  #: in plain words, from ``surepick.verify``
     #: what its measurements are said to give, in plain words, from ``surepick.verify``
@@ -211,6 +213,7 @@ def _run(check: Check, record: Certificate) -> Verification:
     if isinstance(made, dict) and "pulls_rule" in made:  # by which replays tell what to demand
         exact.whole(made["pulls_rule"], "the rule of its pulls")
     check_corrections(check)
+    check_set_aside(check)
     stated_in(check)
     check_options(check)
     check_overlap(check)
@@ -241,5 +244,6 @@ def _run(check: Check, record: Certificate) -> Verification:
         candidates=tuple(chosen := claim.get("candidates", [claim["candidate"]])),
         labels=tuple(check.label(i) for i in chosen),
         unknown=unknown_fields(body),
+        left_out=tuple(left_out(body)),
         stated=check.stated or Stated(),
     )

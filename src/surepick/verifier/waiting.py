@@ -159,7 +159,7 @@ def _breaks(check: Check, limit: Limit, arm: int) -> _Shown:
 def _rivals(check: Check, there: set[int], decided: int) -> list[int]:
     """Who must be seen again: see above."""
     asked, claim = check.evidence.get("question", {}), check.claim
-    if asked.get("control") == "fdr":  # what is claimed on average may be taken back until the end
+    if asked.get("claims") == "fdr":  # what is claimed on average may be taken back until the end
         return sorted(there)
     undecided = _undecided(check)
     found = {arm for arms in undecided[decided // 2 : decided] for arm in arms}

@@ -37,7 +37,7 @@ def test_over_all_orders_the_error_of_two_is_at_most_delta(rows, epsilon, delta)
     assert wrong <= delta * orders
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("settings", [{}, {"epsilon": 0.05}, {"max_batch": 5}, {"min_batch": 40}])
 @pytest.mark.parametrize("m", [2, 4])
 def test_the_m_best_are_found_and_verified(m, settings):
@@ -66,7 +66,7 @@ def sides(table, level):
     return totals > level, totals < level
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(2)
 @pytest.mark.parametrize("claims", ["all", "fdr"])
 @pytest.mark.parametrize("settings", [{"baseline": 2}, {"threshold": 0.6}])
 @pytest.mark.parametrize("noise", ["yes-no", (0.0, 2.0)])
@@ -147,7 +147,7 @@ def test_stopped_by_hand_claims_stand():
 
 
 # -- the next items, while others are measured ---------------------------------------------
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("settings", [{}, {"top": 2}, {"baseline": 2}, {"epsilon": 0.05}])
 def test_items_are_asked_for_ahead(settings):
     table = some_table(2, options=6, items=160, gap=0.6)
@@ -194,7 +194,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("asked", QUESTIONS)
 @pytest.mark.parametrize("noise", NOISES)
 def test_settings_that_meet(asked, noise):
@@ -220,6 +220,7 @@ def test_settings_that_meet(asked, noise):
         verified(run)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("asked", ["best", "top", "threshold"])
 def test_scores_beyond_a_cap_count_as_the_cap(asked):
     rng = np.random.default_rng(7)

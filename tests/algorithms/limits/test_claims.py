@@ -80,6 +80,7 @@ def test_with_a_number_all_options_are_compared():
     assert "better than 0.55 and keep cost <= 0.5 are right" in answer.guarantee
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("keep", [None, ["cost <= 0.5"]])
 @pytest.mark.parametrize("asked", [{"threshold": 0.5}, {"baseline": 0}])
 def test_one_option_alone_is_compared_as_well(keep, asked):

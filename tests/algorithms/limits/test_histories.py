@@ -46,6 +46,7 @@ def finish(run, machine, changes=None):
         run.tell(batch, machine(batch.arms))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("changes", "label"),
     [
@@ -225,6 +226,7 @@ def test_whatever_comes_and_goes_the_best_is_rarely_lost(course):
     assert sum(lost(seed, course) for seed in range(trials)) <= 0.2 * trials + 17
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", [(0, 1), 0.2, "symmetric", "equal"])
 def test_intervals_go_on_when_options_come_and_nothing_is_spent_again(noise):
     problem = sp.Problem.unstructured(3, noise=(0, 1), numbers={"cost": noise})

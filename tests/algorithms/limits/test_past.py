@@ -54,7 +54,7 @@ def finish(run, measure, most=5_000, reload=False):
 EVERYBODY, TWO = np.tile([0, 1, 2], 40), np.tile([0, 1], 30)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("in_advance", [True, False])
 @pytest.mark.parametrize(("noise", "number"), KINDS)
 def test_the_past_counts_or_guides_and_certificates_hold(noise, number, in_advance):

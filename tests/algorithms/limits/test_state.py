@@ -10,6 +10,7 @@ import surepick as sp
 from surepick.algorithms.limits.capital import Capital, Paid, Surest
 from surepick.algorithms.limits.marks import total
 from surepick.errors import InvalidInputError
+from surepick.statistics.accepting import ACCEPTING, RACING
 
 
 class Site:
@@ -120,7 +121,7 @@ def test_racing_and_accepting_share_delta():
         return sp.algorithms.PooledPeleg(0.1, keep=keep, **more).start(problem).state.decision.goals
 
     assert goals("cost <= 0.5") == pytest.approx((math.log(10), math.inf))
-    both = pytest.approx((math.log(20), math.log(80)))  # 2/δ and 2K/δ
+    both = pytest.approx((math.log(10 / RACING), math.log(40 / ACCEPTING)))  # of 1/δ and K/δ
     assert goals("cost <= 0.5 ± 0.1") == both
     assert goals("cost <= 0.5", epsilon=0.1) == both
 
@@ -318,6 +319,7 @@ def started(**more):
     return sp.algorithms.PooledPeleg(0.05, keep=["cost <= 0.5"], **more).start(problem, 7)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("asked", [{}, {"baseline": 0}, {"baseline": 0, "claims": "fdr"}])
 def test_a_run_goes_on_where_it_was_saved(asked):
     site, run = Site([0.4, 0.6, 0.8], cost=[0.2, 0.4, 0.7]), started(**asked)

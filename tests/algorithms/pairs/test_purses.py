@@ -8,7 +8,15 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms.pairs.pairs import Pairs
-from surepick.algorithms.pairs.purses import Comparisons, Everyone, Most, Record
+from surepick.algorithms.pairs.purses import (
+    Comparisons,
+    Everyone,
+    Most,
+    Record,
+    _log_average,
+    _settled_beside,
+)
+from surepick.statistics.accepting import ACCEPTING, RACING
 from surepick.statistics.strengths import fit_strengths
 
 
@@ -107,7 +115,8 @@ def _trial(gap, seed, **settings):
     def judge(first, second):
         return float(rng.random() < 1 / (1 + math.exp(strength[second] - strength[first])))
 
-    return sp.identify(sp.Problem.pairs(12), judge=judge, seed=seed, **settings)
+    found = {"confirm": False} | settings
+    return sp.identify(sp.Problem.pairs(12), judge=judge, seed=seed, **found)
 
 
 def test_as_few_comparisons_as_one_purse_takes():
@@ -146,16 +155,32 @@ def test_with_epsilon_racing_and_accepting_share_delta():
 
     state = Pairs(0.2, epsilon=0.1).start(sp.Problem.pairs(3), 1).state
     nothing = state._pulls(np.array([0]))
-    state.purses.peaks = np.array([math.log(9.0), math.log(11.0), 0.0])  # 1/δ = 5, 2/δ = 10
+    goal = 1.0 / (RACING * 0.2)
+    state.purses.peaks = np.log([0.99 * goal, 1.01 * goal, 1.0])
     state.observe(nothing, np.array([0.5]))
     assert state.inside.tolist() == [True, False, True]
-    # Of the half that is left for accepting, everybody who could be accepted wrongly has a share.
-    for capital, fine in ((19.0, False), (21.0, True)):  # 2 (K − 1)/δ = 20
+    for capital, fine in ((4.9, False), (5.1, True)):  # 1/δ = 5
         state.purses.near_peaks = np.full((3, 3), math.log(capital))
         assert accepted(state.purses, state.inside, 0.2).tolist() == [fine, False, fine]
 
 
-def test_in_a_cycle_one_left_is_no_proof_that_it_beats_everyone():
+def test_of_what_is_left_for_accepting_everybody_has_a_share_beside_what_is_bet_at_that_time():
+    held, near = np.log([2.0, 1.0, 8.0]), np.log(np.full((3, 3), 40.0))
+    both = np.exp(_settled_beside(held, near, 1))  # rows: who is named
+    assert both[0] == pytest.approx(RACING * np.exp(held) + ACCEPTING / 2 * 40.0)
+    # Two largest values of different times are not added up.
+    purses = Everyone(3, 0.1)
+    fitted = fit_strengths(np.zeros((3, 3)), np.zeros((3, 3)))
+    seen = purses.near_peaks
+    for first, second, result in [(0, 2, 0.0)] * 3 + [(0, 2, 1.0)] * 4 + [(1, 0, 1.0)] * 2:
+        columns = (np.array([column]) for column in (first, second, result, first))
+        purses.settle(Comparisons(*columns), Record(3), fitted, np.ones(3, dtype=bool))
+        held, near = _log_average(purses._held()), _log_average(purses.near)
+        seen = np.maximum(seen, _settled_beside(held, near, 1))
+    assert purses.near_peaks == pytest.approx(seen)
+
+
+def test_in_a_cycle_one_left_is_no_proof_that_it_beats_every_single_one():
     # One of three in a cycle is left rightly: it has to be shown against every single other one.
     purses = Everyone(3, 0.0)
     purses.pair_peaks[:, 0] = [0.0, 9.0, math.log(3 / 0.05) - 0.01]
@@ -188,7 +213,7 @@ def test_one_of_two_that_win_most_is_worth_at_most_one_on_average():
 
 def test_m_that_win_most_share_delta():
     state = Pairs(0.2, beats="most", top=3, epsilon=0.1).start(sp.Problem.pairs(5), 1).state
-    assert state._goal == pytest.approx(math.log(2 * 3 / 0.2))
-    for capital, fine in ((59.0, False), (61.0, True)):  # 2 m (K − m)/δ = 60
+    assert state._goal == pytest.approx(math.log(3 / (RACING * 0.2)))
+    for capital, fine in ((14.9, False), (15.1, True)):  # m/δ = 15
         state.purses.near_peaks = np.full((5, 5), math.log(capital))
         assert (len(state.accepted) == 3) == fine

@@ -33,7 +33,7 @@ def features(kind):
     return np.c_[np.ones(5), rng.normal(size=(5, 2)), np.eye(5)[:, :2]]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("against", ["now", 0.4])
 def test_what_is_clear_is_decided_and_what_is_tied_is_close(kind, against):

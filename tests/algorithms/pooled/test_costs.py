@@ -29,6 +29,7 @@ def spent(costs, misfit=0.0, noise=0.5):
     return float(answer.pulls @ np.array(COSTS))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", [0.5, None])
 def test_what_is_dear_is_worked_out_from_what_is_cheap(noise):
     assert spent(COSTS, noise=noise) <= 0.3 * spent(None, noise=noise)

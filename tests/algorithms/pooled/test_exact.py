@@ -123,6 +123,7 @@ def test_with_one_unknown_scale_the_mean_is_one_for_claims_and_less_for_interval
 
 
 # -- symmetric noise --------------------------------------------------------------------------
+@pytest.mark.some(4)
 @pytest.mark.parametrize("sign", SIDES)
 @pytest.mark.parametrize("scale", [0.05, 0.4, 5.0])
 def test_over_all_signs_the_mean_is_at_most_one(scale, sign):

@@ -23,6 +23,7 @@ def guess(problem, seed=0, far=1.0, **how):
     )
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("noise", "misfit"), each_value(["symmetric", "equal", 1.0], [0.0, math.inf])
 )

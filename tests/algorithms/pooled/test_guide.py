@@ -102,6 +102,7 @@ def precise(seed):
     return features, features @ theta
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", ["symmetric", "equal"])
 def test_trusting_features_costs_no_more_than_not_where_instruments_are_precise(noise):
     spent = {0.0: 0, math.inf: 0}
@@ -155,6 +156,7 @@ def clicks(rates, seed):
     return run, run.answer.certificate()
 
 
+@pytest.mark.validation
 def test_rare_successes_take_far_fewer_visitors(monkeypatch):
     """Than by stakes that expect leads by how much single visitors vary."""
     rates = 0.02 * np.array([1.0, *[0.75] * 14])

@@ -46,6 +46,7 @@ def rewards_of(kind, rng, means):
 
 
 # -- answers ---------------------------------------------------------------------------------
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("kind", "large", "epsilon"), each_value(KINDS, [False, True], [0.0, 0.05])
 )
@@ -59,6 +60,7 @@ def test_it_finds_the_best(kind, large, epsilon):
     assert run.answer.guarantee.kind in ("pac", "eps-pac")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_compiled_and_block_by_block_bets_are_the_same(kind):
     runs = [
@@ -84,6 +86,7 @@ def test_compiled_and_block_by_block_bets_are_the_same(kind):
         np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("power", [-30, -9, 9, 30])
 @pytest.mark.parametrize("kind", [None, "equal", (0.0, 1.0)], ids=str)
 def test_the_unit_of_rewards_changes_nothing(kind, power):
@@ -119,6 +122,7 @@ def test_a_level_far_from_zero_does_no_harm(kind):
     assert samples[1] < 2 * samples[0]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_rewards_that_are_all_alike_prove_nothing_and_break_nothing(kind, value):
@@ -196,12 +200,13 @@ def losses(kind, noise, n, most):
 TIES = [(None, heavy), (None, sixfold), (None, signs), ("equal", normal), ("yes-no", rare)]
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("kind", "noise"), TIES)
 def test_ties_are_broken_wrongly_at_most_at_the_rate_delta(kind, noise):
     assert losses(kind, noise, 40, 600) <= chance(40, 0.2)
 
 
+@pytest.mark.validation
 def test_the_test_above_notices_a_scale_that_is_not_shared():
     """Bets by Student's t assume one scale: with another for one arm they fail, as they must."""
     assert losses("equal", sixfold, 30, 3000) > chance(30, 0.2)
@@ -383,6 +388,7 @@ def test_algorithms_that_need_a_scale_say_so(name):
     sp.algorithms.get(name, delta=0.1).start(sp.Problem(np.eye(3), noise="yes-no"))
 
 
+@pytest.mark.validation
 def test_yes_no_bets_need_far_fewer_pulls_where_rates_are_low():
     means = np.array([0.05, 0.02, 0.02])
     found = [

@@ -113,6 +113,7 @@ def test_backends_come_to_the_same():
     np.testing.assert_allclose(*(mean[often] for mean in means), atol=1.5)
 
 
+@pytest.mark.some(1)
 @BACKENDS
 def test_a_saved_run_goes_on_as_if_nothing_had_happened(backend):
     run, instance = run_on(backend, k=300, scale=0.7, epsilon=0.05, max_batch=40)

@@ -138,6 +138,7 @@ def allowed_capital(state, lead, sign, place):
     return float(sums.log_capital(sign, np.full(len(state.problem.distinct), lead))[place])
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_misfit_of_any_signs_wins_nothing_against_the_true_lead(kind, sign):

@@ -96,6 +96,7 @@ def test_measured_often_an_option_needs_no_allowance():
     assert off[0] > 5 * off[1] > 50 * off[2]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("misfit", [0.3, math.inf])
 @pytest.mark.parametrize("kind", ["yes-no", "symmetric"])
 def test_the_mean_of_every_factor_is_at_most_one(kind, misfit):
@@ -143,6 +144,7 @@ def test_the_mean_of_every_factor_is_at_most_one(kind, misfit):
 
 
 # -- where features are not trusted -------------------------------------------------------------
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_trust_one_feature_per_option_is_no_features(kind):
     """The same run, pull by pull, as that of options without features."""
@@ -207,6 +209,7 @@ def test_errors_stay_rare_whatever_features_say():
 
 
 # -- certificates -------------------------------------------------------------------------------
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("kind", "misfit", "epsilon"), each_value([*KINDS, "by arm"], [0.15, math.inf], [0.0, 0.1])
 )

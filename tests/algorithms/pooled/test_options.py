@@ -197,7 +197,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("noise", "misfit", "epsilon", "own"), KINDS)
 def test_every_kind_of_noise_and_misfit_with_its_certificate(noise, misfit, epsilon, own):
     run = changing_run(noise, misfit, epsilon, own)
@@ -279,6 +279,7 @@ def test_where_options_cannot_come_and_go(algorithm, problem, message):
         run.retire("0")
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("evidence", [True, False])
 def test_options_come_and_go_after_past_measurements(evidence):
     problem = sp.Problem(

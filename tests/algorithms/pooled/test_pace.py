@@ -23,6 +23,7 @@ def played(seed=0):
     return run
 
 
+@pytest.mark.validation
 def test_blocks_that_follow_sooner_take_fewer_pulls_on_average(monkeypatch):
     sooner = [played(seed) for seed in range(20)]
     monkeypatch.setattr(state, "pace_of", lambda *_: USUAL)

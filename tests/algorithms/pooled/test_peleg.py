@@ -75,6 +75,7 @@ def test_pulls_are_a_fraction_of_rage_and_of_the_oracle(instance, rage, oracle, 
     assert (~table["correct"]).sum() <= chance(40, 0.1)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("d", "rage", "oracle"), [(10, 8558, 3991), (30, 8918, 4977)])
 def test_pulls_on_the_unit_sphere(d, rage, oracle):
     rows = [trials(PooledPeleg(0.1), instances.unit_sphere(d, rng=i), n=1) for i in range(12)]
@@ -128,6 +129,7 @@ class Mischief(PooledState):
         return Pulls.from_counts(np.minimum(wild, budget))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("arms", ["basis", "generic"])
 def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monkeypatch):
     """Bets that err twice as often as they may are caught with probability 98 %."""
@@ -169,6 +171,7 @@ def test_capital_against_the_best_has_mean_at_most_one():
     assert (mean >= 1 - 4 * error).all()  # at a tie every bet is fair
 
 
+@pytest.mark.validation
 def test_bernoulli_rewards():
     instance = sp.simulate.Instance(sp.Problem(np.eye(4), noise=0.5), [0.7, 0.5, 0.4, 0.3])
     most = chance(40, 0.1)
@@ -365,6 +368,7 @@ def test_epsilon_stops_between_candidates_that_are_nearly_tied():
         sp.verify(run.answer.certificate())
 
 
+@pytest.mark.validation
 def test_epsilon_error_rate_when_everything_is_just_not_good_enough():
     instance = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [0.41, 0.0, 0.0])
     most = chance(60, 0.2)
@@ -452,6 +456,7 @@ def test_a_budget_that_cuts_the_first_block_short_still_answers():
     sp.verify(run.answer.certificate())
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("noise", [None, "equal"])
 @pytest.mark.parametrize("scale", [0.0, 1e-6, 1e-3])

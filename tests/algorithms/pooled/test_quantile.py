@@ -42,6 +42,7 @@ def tails(arms, rng):
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("p", "best"), [(0.5, 0), (0.9, 1)])
 @pytest.mark.parametrize("seed", range(3))
 def test_each_quantile_has_its_own_winner(p, best, seed):
@@ -79,6 +80,7 @@ def test_ties_are_never_told_apart():
         assert len(run.active) == 2
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("digits", [0, 6])
 def test_smaller_may_be_better(digits):
     rng = np.random.default_rng(0)

@@ -21,11 +21,12 @@ def near_duplicates(noise=1.0, misfit=0.0):
     return sp.Problem(arms, noise=noise, misfit=misfit)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("noise", [1.0, "symmetric", "equal"])
 def test_a_tie_between_large_values_is_not_decided_by_rounding(noise):
     """Fails without the allowance: one of the tied two was dropped in 99 of 100 runs."""
     theta, dropped = LARGE * np.array([1.0, 0.0, 0.0]), 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         run = sp.algorithms.PooledPeleg(delta=0.1, max_samples=400).start(near_duplicates(noise))
         while not run.stopped:
@@ -33,9 +34,10 @@ def test_a_tie_between_large_values_is_not_decided_by_rounding(noise):
             means = run.problem.arms[batch.arms] @ theta
             run.tell(batch, means + rng.normal(size=len(batch)))
         dropped += 0 not in run.active or 1 not in run.active
-    assert dropped <= 3
+    assert dropped <= 2
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("noise", "misfit"), each_value([1.0, "symmetric", "equal", (0.0, 2 * LARGE)], [0.0, math.inf])
 )

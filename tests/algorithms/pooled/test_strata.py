@@ -53,7 +53,7 @@ def finished(noise, misfit, *, rng=0, size=5.0, days=3, most=40_000, **settings)
     return run
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize(("noise", "misfit"), each_value(KINDS, [0.0, 0.05, math.inf]))
 def test_levels_of_strata_do_no_harm_and_the_certificate_holds(noise, misfit):
     run = finished(noise, misfit)

@@ -30,6 +30,7 @@ def measurer(kind, means=MEANS, seed=0):
     return lambda arm: float(np.clip(means[arm] + 0.3 * rng.normal(), -2, 3))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("kind", "misfit"), each_value(list(KINDS), [0.0, 0.02, math.inf]))
 def test_the_best_three_are_found_and_the_certificate_holds(kind, misfit):
     epsilon = 0.1 if misfit == 0.02 else 0.0

@@ -59,6 +59,7 @@ def test_the_algorithm_inside_sees_only_its_own_pulls():
     assert own + extra == run.samples
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("inner", ["pooled-peleg", "peleg", "rage"])
 def test_saving_changes_nothing_and_certificates_hold(inner):
     algorithm = CheckedFit(0.1, inner=inner, size=2.0)

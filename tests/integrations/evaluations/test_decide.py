@@ -20,6 +20,7 @@ def exam(seed, options=8, items=400, lead=0.8, rewards="yes-no"):
     return ScoreTable(*names, scores, rewards)
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("rewards", ["yes-no", (0, 1)])
 def test_only_what_decides_is_evaluated(rewards):
     truth = exam(0, rewards=rewards)
@@ -136,6 +137,7 @@ def two_alike(seed, items):
     return np.stack([first, other])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("kept", [False, True])
 def test_an_option_that_was_made_by_looking_at_items_is_not_proven_by_them(kept):
     """With the same seed throughout: the order is another one once it is there."""
@@ -238,8 +240,17 @@ def test_a_limit_ends_it_undecided():
 
 def test_scores_that_cannot_be_are_refused():
     table = ScoreTable(["a", "b"], ["x", "y"])
-    with pytest.raises(InvalidInputError, match=r"scores: '.' has 0.5 on '.'"):
+    with pytest.raises(
+        InvalidInputError, match=r"it returned 0.5, but .* are 0 .no. or 1"
+    ) as refused:
         decide(table, lambda option, item: 0.5)
+    assert refused.value.__notes__[0] in (
+        "surepick: in the call for a, x",
+        "surepick: in the call for b, x",
+        "surepick: in the call for a, y",
+        "surepick: in the call for b, y",
+    )
+    assert refused.value.partial.table.known == 0
     with pytest.raises(InvalidInputError, match=r"the score of '.' on '.' is not known"):
         decide(table)
     with pytest.raises(InvalidInputError, match="one score for each of"):

@@ -192,3 +192,20 @@ def test_models_are_called_as_their_summaries_say_if_that_is_clear(tmp_path):
     assert read_lm_eval(tmp_path, "sums").options == ("org__large", "org__small")
     with pytest.raises(InvalidInputError, match="does not have one folder per model; give"):
         read_lm_eval(tmp_path / "org__small", "sums")
+
+
+@pytest.mark.parametrize("bad", [None, NAN, "good", [1]])
+def test_one_bad_line_is_one_cell(tmp_path, bad, caplog):
+    rows = [result(0, 0, True), result(1, 0, False, 0.5), result(0, 1, True), result(1, 1, True)]
+    rows[1]["score"] = bad
+    table = read_promptfoo(promptfoo(tmp_path, rows), "score")
+    assert np.isnan(table.scores).tolist() == [[False, False], [True, False]]
+    assert "prompt 1, test 0: the score is" in caplog.text
+    folder = write_lm_eval(TABLE, tmp_path / "out", "exam")
+    (file,) = folder.glob("small/samples_*")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[1]["acc"] = bad
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    again = read_lm_eval(folder, "exam")
+    row = again.scores[again.options.index("small")]
+    assert (row[again.items.index("doc 0")], again.known) == (1.0, TABLE.known - 1)

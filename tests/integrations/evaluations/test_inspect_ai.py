@@ -5,6 +5,7 @@ order of the dataset.
 """
 
 import asyncio
+import json
 import sys
 import types
 from dataclasses import dataclass
@@ -53,11 +54,11 @@ def inspect(monkeypatch):
     return registered
 
 
-async def evaluate(race, arm, hooks, asked, at_once=3, stumbles=(), dies=False):
+async def evaluate(race, arm, hooks, asked, at_once=3, stumbles=(), dies=False, model="m"):
     """One task, as Inspect goes about it."""
     manager, name = race.option(race.options[arm]), race.options[arm]
     eval_id = f"eval {arm}"
-    spec = types.SimpleNamespace(eval_id=eval_id)
+    spec = types.SimpleNamespace(eval_id=eval_id, model=model)
     assert await manager.start_task(spec, samples=race.samples, epochs=1) == "surepick"
     slots = asyncio.Semaphore(at_once)
     stops = []
@@ -106,7 +107,7 @@ def test_only_samples_that_decide_run_and_the_answer_is_that_of_decide(inspect):
     found = race.decision
     truth = ScoreTable(NAMES, [str(i + 1) for i in range(N)], RIGHT.astype(float))
     empty = ScoreTable(NAMES, truth.items)
-    same_order = Begun(2, None, (), (), empty.digest, "exam")
+    same_order = Begun(found.table.begun.seed, None, (), (), empty.digest, "exam")
     alone = decide(ScoreTable(NAMES, truth.items, begun=same_order), truth.of, measure="exam")
     assert (found.option, found.how) == ("steps", "proven")
     assert found.evaluations == alone.evaluations == len(asked) == len(set(asked)) < 3 * N
@@ -187,3 +188,43 @@ def test_scores_of_several_scorers_need_a_name():
     assert inspect_ai._value({"match": Score("P")}, None) == 0.5
     with pytest.raises(ValueError, match="scorer: name one of match, grade"):
         inspect_ai._value(two, None)
+
+
+# -- going on --------------------------------------------------------------------------------
+def begun(cache, names=NAMES, **how):
+    return InspectRace(names, [Sample(i + 1) for i in range(N)], seed=2, cache=cache, **how)
+
+
+def test_a_race_that_was_cut_off_goes_on(inspect, tmp_path):
+    cache = tmp_path / "race.jsonl"
+    race, *_ = raced(inspect, begun(cache), steps={"dies": True}, plain={"stumbles": [3]})
+    cut = race.decision
+    assert not cut
+    lines = [json.loads(line) for line in cache.read_text().splitlines()]
+    kept = [line for line in lines if "score" in line]
+    assert len(kept) + len(cut.failed) == cut.evaluations > 10
+    again, more, _ = raced(inspect, begun(cache), plain={"stumbles": [3]})
+    found = again.decision
+    assert [sample.id for sample in again.samples] == [sample.id for sample in race.samples]
+    known = {(line["option"], int(line["item"])) for line in kept}
+    assert set(more).isdisjoint(known | {(a, int(b)) for a, b, _ in cut.failed})
+    assert (found.option, found.earlier) == ("steps", len(known) + len(cut.failed))
+    whole, _, _ = raced(inspect, begun(None), plain={"stumbles": [3]})
+    np.testing.assert_array_equal(found.table.scores, whole.decision.table.scores)
+    once, none, _ = raced(inspect, begun(cache), plain={"stumbles": [3]})
+    assert (none, once.decision.option) == ([], "steps")
+    # Of other options, what is known of them; of other samples, nothing.
+    other = begun(cache, NAMES[:2])
+    assert other._earlier
+    assert [sample.id for sample in other.samples] != [sample.id for sample in race.samples]
+    texts = [types.SimpleNamespace(id=i + 1, input="new") for i in range(N)]
+    assert not InspectRace(NAMES, texts, cache=cache)._earlier
+    assert not begun(cache, measure="scorer 2")._earlier
+
+
+def test_another_task_under_the_same_name_is_refused(inspect, tmp_path):
+    cache = tmp_path / "race.jsonl"
+    race, *_ = raced(inspect, begun(cache))
+    assert race.decision
+    with pytest.raises(InvalidInputError, match=r"'steps' was another task .* another name"):
+        raced(inspect, begun(cache), steps={"model": "another"})

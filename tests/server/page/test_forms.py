@@ -100,6 +100,16 @@ def test_a_list_of_names_is_enough(page):
     expect(page.get_by_role("radio", name="These columns")).to_be_checked()
 
 
+def test_what_is_said_of_numbers_without_bounds_is_about_what_gives_them(form, picture):
+    form.get_by_role("radio", name="By a website that splits its visitors").check()
+    anything = form.get_by_role("radio", name="reported for 16 groups of visitors")
+    what = form.get_by_role("group", name="What does a visit give?")
+    expect(anything).to_be_visible()
+    expect(what).to_contain_text("has to scatter evenly")
+    expect(what).not_to_contain_text("nothing is assumed")
+    picture(form, "groups", part=what)
+
+
 @pytest.mark.validation
 def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts, to_delete):
     form.get_by_label("Name of the study").fill("settings")

@@ -52,7 +52,7 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     card = page.get_by_role("region", name="What was done").first
     card.get_by_text("Correct or withdraw a result").click()
     card.get_by_label("Sample").fill(str(first[3].id))
-    card.get_by_label("Result").fill(str(right))
+    card.get_by_label("Result", exact=True).fill(str(right))
     card.get_by_label("Reason").first.fill("the point was forgotten")
     card.get_by_role("button", name="Change the result").click()
     expect(card).to_contain_text("counts instead of")

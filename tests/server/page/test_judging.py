@@ -239,7 +239,7 @@ def test_the_form_asks_what_pairs_need_and_the_study_says_who_judged(page, clien
     expect(page.get_by_label("Algorithm")).to_be_hidden()
     expect(page.get_by_label("Which option is the best?")).to_be_visible()
     expect(page.get_by_label("How many of the best")).to_be_visible()
-    page.get_by_label("When one option is left").select_option(index=1)
+    page.get_by_label("When one option is left").select_option(index=0)
     page.get_by_label("Name of the study").fill("from the form")
     page.get_by_role("button", name="Start the study").click()
     expect(page.locator(".headline")).to_contain_text("0 comparisons")
@@ -277,5 +277,17 @@ def test_the_form_asks_what_pairs_need_and_the_study_says_who_judged(page, clien
     page.goto("/#/studies/in%20a%20circle")
     around = "No option beats every other: a beats b beats c beats a"
     expect(page.locator(".headline")).to_contain_text(around)
+
+    study = client.create_study("if any", sp.Problem.pairs(["a", "b", "c"]), confirm=False, seed=1)
+    while not study.finished:
+        for pull in study.ask(8):
+            first, second = study.problem.pairing.of(pull.arm)
+            study.tell(pull.id, float(first < second))
+    assert study.answer.guarantee.kind == "if-any"
+    page.goto("/#/studies/if%20any")
+    card = page.get_by_role("region", name="The answer")
+    expect(card).to_contain_text("Not shown to be the best, but only if any option is")
+    expect(card.locator(".promise")).to_contain_text("If any option beats every other, it is this")
+    picture(page, "if any")
     assert accessibility_violations(page, but_colours=True) == []
     picture(page, "pairs")

@@ -126,7 +126,7 @@ def test_models_of_scikit_learn_by_accuracy_under_a_limit_on_their_time(
     client.delete_study(study.name)
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 @pytest.mark.parametrize("width", [1280, 390])
 def test_who_keeps_limits_and_where_options_stand(open_page, client, picture, width):
     kinds = {"latency": (0, 200)}

@@ -74,6 +74,7 @@ def test_axe_would_find_something(page):
     assert any("button-name" in one for one in accessibility_violations(page))
 
 
+@pytest.mark.validation
 def test_the_theme_can_be_chosen_and_is_kept(open_page):
     page = open_page(theme="light")
     colour = "getComputedStyle(document.body).backgroundColor"

@@ -56,6 +56,7 @@ def test_a_study_of_times_from_the_form_to_the_answer(page, client, picture):
     picture(page, "minimise-answer")
 
 
+@pytest.mark.validation
 def test_against_a_baseline_less_has_a_minus_and_is_better(page, client, picture):
     problem = sp.Problem.unstructured(list(MILLISECONDS), noise=5.0, minimise=True)
     study = client.create_study("slower or faster", problem, baseline="now", epsilon=8.0)

@@ -95,6 +95,7 @@ def test_rows_say_what_the_service_says(page, numbers):
     assert {"out", "retired", "in", "leads"} <= set(states)
 
 
+@pytest.mark.validation
 def test_where_the_best_usually_wins_a_column_says_how_often(page, client):
     study = client.create_study("speed", sp.Problem.unstructured(["a", "b", "c"], noise="any"))
     page.goto("/#/studies/speed")

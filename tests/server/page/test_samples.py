@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 from tests.server.page.layouts import CSV
 
+import surepick as sp
 from surepick.study.acts.rewards import Change
 
 
@@ -29,6 +30,7 @@ def ask(card, n):
     return boxes
 
 
+@pytest.mark.validation
 def test_results_are_typed_one_after_the_other_with_the_keyboard_alone(open_page, study):
     page, card = opened(open_page, study)
     boxes = ask(card, 3)
@@ -47,6 +49,22 @@ def test_results_are_typed_one_after_the_other_with_the_keyboard_alone(open_page
     expect(card.get_by_text("All results are saved.")).to_be_visible()
     assert sorted(study.rewards().values.tolist()) == [3.0, 4.5, 4.56]
     assert study.progress().measured == 3
+
+
+def test_a_number_that_may_be_mistyped_is_asked_about_beside_its_box(open_page, client, picture):
+    study = client.create_study("typed", sp.Problem.unstructured(["a", "b"]), seed=1)
+    for value in (0.7, 0.8, 0.9, 0.75, 0.85, 0.7, 0.9, 0.8):
+        (pull,) = study.ask(1)
+        assert study.tell(pull.id, value).warning is None
+    page, card = opened(open_page, study)
+    boxes = ask(card, 1)
+    page.keyboard.type("8.1")
+    page.keyboard.press("Enter")
+    expect(card.get_by_role("status").first).to_contain_text("8.1, others 0.7")
+    expect(card.get_by_role("status").first).to_contain_text("typed right?")
+    expect(boxes).to_be_disabled()
+    assert 8.1 in study.rewards().values
+    picture(page, "typed")
 
 
 def test_a_workers_token_is_enough_to_measure(open_page, study, client):
@@ -79,7 +97,7 @@ def test_measurements_are_listed_and_corrected_from_the_list(open_page, study):
     assert isinstance(made, Change)
 
 
-@pytest.mark.some(1)
+@pytest.mark.validation
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_is_cut_and_the_sheet_prints_alone(open_page, study, width):
     for pull in study.ask(4, "ben"):
@@ -105,14 +123,43 @@ def test_nothing_is_cut_and_the_sheet_prints_alone(open_page, study, width):
     page.emulate_media(media="screen")
 
 
+@pytest.mark.validation
 def test_those_who_only_look_have_no_boxes(open_page, study, client):
     token = client.make_token("viewer", [study.name])
     _, card = opened(open_page, study, token=token)
     expect(card).to_be_hidden()
 
 
+@pytest.mark.validation
 def test_the_report_is_there_to_download(open_page, study):
     page, _ = opened(open_page, study)
     with page.expect_download() as begun:
         page.get_by_role("link", name="Report", exact=True).click()
     assert "What is known about each option" in begun.value.path().read_text()
+
+
+def test_a_workers_own_view_asks_for_further_numbers_and_they_are_corrected(
+    open_page, client, picture
+):
+    problem = sp.Problem.unstructured(["a", "b"], noise=(0, 1), numbers={"latency": (0, 100)})
+    study = client.create_study("two numbers", problem, keep=["latency <= 50"])
+    page = open_page()
+    page.goto("/#/measure/two numbers")
+    card = page.get_by_role("region", name="Measure", exact=True)
+    ask(card, 1)
+    page.keyboard.type("0,5")
+    page.keyboard.press("Enter")
+    expect(card.get_by_label("latency of sample")).to_be_focused()
+    page.keyboard.type("31")
+    page.keyboard.press("Enter")
+    expect(card.get_by_text("All results are saved.")).to_be_visible()
+    assert study.rewards().numbers == ['{"latency": 31.0}']
+    page.goto("/#/studies/two numbers")
+    page.get_by_role("button", name="Correct or withdraw sample 0").click()
+    page.get_by_label("What was wrong").select_option("latency")
+    page.get_by_label("Result", exact=True).fill("3,1")
+    page.get_by_label("Reason", exact=True).first.fill("misread")
+    picture(page, "correct-number", part=page.get_by_role("region", name="What was done"))
+    page.get_by_role("button", name="Change the result").click()
+    expect(page.get_by_text("Pull 0 (a), latency: 3.1 now counts instead of 31")).to_be_visible()
+    assert study.rewards().numbers == ['{"latency": 3.1}']

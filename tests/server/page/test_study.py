@@ -264,7 +264,7 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(page, client):
     expect(page.get_by_role("region", name="The answer")).to_be_visible()
     card.get_by_text("Correct or withdraw a result").click()
     card.get_by_label("Sample").fill("0")
-    card.get_by_label("Result").fill("-30,5")
+    card.get_by_label("Result", exact=True).fill("-30,5")
     card.get_by_role("button", name="Change the result").click()
     expect(card).to_contain_text("Give a reason")
     card.get_by_label("Reason").first.fill("the sign was lost")

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 from tests.browser import accessibility_violations
 from tests.server.page.test_looks import DESKTOP, PHONE
 
+import surepick as sp
+
 RATES = {"plain": 0.04, "bold": 0.05, "photo": 0.06, "video": 0.10}
 TABLE = "label,size\nplain,1\nbold,2\nphoto,3\nvideo,4\n"
 
@@ -182,3 +184,25 @@ def _look(page, picture):
         if look == "light":
             picture(page, "traffic")
     page.emulate_media(color_scheme="light")
+
+
+def test_a_day_is_set_aside_on_the_page(open_page, client, picture):
+    problem = sp.Problem.unstructured(["plain", "bold"], noise="yes-no")
+    study = client.create_study("a day of bots", problem, traffic=True)
+    study.split(period="monday")
+    study.record({"plain": (500, 20), "bold": (500, 450)}, "monday")
+    page = open_page()
+    page.goto("/#/studies/a day of bots")
+    page.get_by_text("Set a period aside").click()
+    page.get_by_label("Period to set aside").fill("monday")
+    card = page.get_by_role("region", name="What was done")
+    card.get_by_role("button", name="Set it aside for all options").click()
+    expect(card.get_by_role("alert").filter(has_text="Give a reason")).to_be_visible()
+    page.get_by_label("Why", exact=True).fill("bots")
+    picture(page, "set-aside", part=card)
+    card.get_by_role("button", name="Set it aside for all options").click()
+    said = "Period 'monday' is set aside for all options: 1,000 visits do not count"
+    expect(card.get_by_text(said)).to_be_visible()
+    assert study.status()["samples"] == 0
+    assert [act.details["decided"] for act in study.acts("set-aside")] == ["afterwards"]
+    assert accessibility_violations(page) == []

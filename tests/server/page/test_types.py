@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from surepick.server import act_messages, messages, models, outcomes
+from surepick.server import messages, models, outcomes
 from surepick.study.pulls import Told
 
 FILE = Path(str(files("surepick.server") / "page")) / "js" / "models.d.ts"
@@ -62,7 +62,7 @@ def fields(model, answer: bool) -> list[str]:
 def declarations() -> str:
     """An interface for each model, and for each class of studies that is sent as it is."""
     lines = [HEAD, "", "declare namespace Api {"]
-    for module in (models, outcomes, messages, act_messages):
+    for module in (models, outcomes, messages):
         for name, model in inspect.getmembers(module, inspect.isclass):
             mine = issubclass(model, BaseModel) and model.__module__ == module.__name__
             if not mine or model is models.Answered:

@@ -30,8 +30,8 @@ def test_a_reward_that_became_another_one_is_not_counted(tmp_path):
 
 
 def test_turned_bits_change_nothing_that_is_said():
-    counted, different = flips.flips(12, 60)
-    assert counted.total() == 12
+    counted, different = flips.flips(6, 60)
+    assert counted.total() == 6
     assert different == []
 
 

@@ -60,6 +60,7 @@ ON_PULLS = {
     "stop": {},
 }
 ON_REPORTS = {
+    "set-aside": {"period": "monday"},
     "record": {"period": "tuesday", "report": RIGHT},
     "correct-report": {"period": "monday", "report": RIGHT},
 }
@@ -80,6 +81,7 @@ def test_every_kind_is_tried_here():
     assert {one.kind for one in acts.kinds()} == {*ON_PULLS, *ON_REPORTS}
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("kind", [*ON_PULLS, *ON_REPORTS])
 def test_acts_say_who_did_what_when_and_why(kind, storage_url):
     study = study_for(kind, storage_url)

@@ -58,7 +58,7 @@ KINDS = [
 @pytest.mark.some(1)
 @pytest.mark.parametrize(("noise", "reward"), KINDS)
 def test_where_all_is_well_nothing_is_withdrawn(noise, reward):
-    for seed in range(3):
+    for seed in range(2):
         study = finished(noise, reward, seed, check_fit=1.0)
         checks = study.checks()
         assert checks.warnings == []
@@ -70,6 +70,7 @@ def test_where_all_is_well_nothing_is_withdrawn(noise, reward):
         assert again.to_dict() == checks.to_dict()
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize(
     ("noise", "reward"),
     [
@@ -132,7 +133,7 @@ def test_an_option_that_changes_alone_withdraws_the_guarantee():
 def test_options_that_vary_by_different_amounts_are_no_misfit(noise):
     """With one noise scale for all, the loud ones would seem not to fit, or to drift."""
     loud = np.where(np.arange(12) % 3 == 0, 6.0, 0.5)
-    for seed in range(4):
+    for seed in range(2):
         reward = normal(loud) if noise is None else click
         study = finished(noise, reward, seed, check_fit=0.5)
         assert study.checks().warnings == []
@@ -173,6 +174,7 @@ def test_an_unknown_scale_is_never_said_to_be_wrong():
 
 
 # -- advice ------------------------------------------------------------------------------------
+@pytest.mark.some(2)
 @pytest.mark.parametrize("noise", [None, "equal", 0.5, "yes-no", (0.0, 1.0)])
 def test_rewards_that_are_all_yes_or_no_are_pointed_out(noise):
     study = finished(noise, click, max_samples=60)

@@ -66,6 +66,7 @@ def refused(certificate, statement):
         sp.verify(body | {"digest": fingerprint(body)})
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("noise", "reported"),
     [("yes-no", yes_or_no), ((0, 10), amounts), ("symmetric", by_bucket)],

@@ -106,6 +106,7 @@ def look_at(kind, seeds):
 QUICK = [("plain", 8), ("plain", 10), ("near", 2), ("near", 6), ("guarded", 9), ("margin", 1149)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(("kind", "seed"), QUICK)
 def test_whatever_comes_and_goes_an_honest_certificate_verifies(kind, seed):
     assert look_at(kind, [seed]) == 1
@@ -134,9 +135,10 @@ def day(study, number, rates, n=4000):
     return study.record(report, f"day {number}")
 
 
-def test_a_version_that_came_late_has_to_be_seen_behind_again():
+@pytest.mark.parametrize("before", [2, 8])  # so it was there for most reports, or for few
+def test_a_version_that_came_late_has_to_be_seen_behind_again(before):
     study, rates, number = started(2), (0.05, 0.10, 0.06), 0
-    for number in range(2):
+    for number in range(before):
         day(study, number, (0.09, 0.10))
     study.add(["version 2"], reason="the new one")
     while not study.current_run.state.finished:
@@ -169,6 +171,7 @@ def test_a_certificate_needs_every_rival_seen_after_the_decision():
         sp.verify(body | {"digest": fingerprint(body)}, replay=False)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("reports", [0, 1, 2])
 def test_a_test_of_which_one_version_is_left_has_ended(reports):
     study = started(3)

@@ -9,7 +9,7 @@ from tests.study.traffic import site
 
 import surepick as sp
 from surepick.algorithms.pulls import Pulls, ToldPulls
-from surepick.errors import CertificateError
+from surepick.errors import CertificateError, StudyDamagedError
 from surepick.run.certificate import fingerprint
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
@@ -44,6 +44,7 @@ def test_the_first_report_guides_and_is_bet_on():
     assert found.unknown == ()
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "asked", [{"top": 2}, {"baseline": "plain"}, {"epsilon": 0.01}, {"minimise": True}]
 )
@@ -92,18 +93,12 @@ def test_nobody_chooses_the_seed_by_a_report():
     )
 
 
-def test_studies_of_earlier_releases_deal_nothing():
+def test_a_study_that_lacks_the_seed_was_changed():
     study = site.create()
     meta = json.loads(study.desk.record.meta)
     del meta[DEAL]
-    older = replace(study.desk.record, meta=json.dumps(meta))
-    assert deal_seed(older) is None
-    run = study.algorithm.start(study.problem)
-    counts = np.array([700, 750, 740, 760])
-    hits = np.array([30.0, 40.0, 44.0, 70.0])
-    tell_report(run, ToldPulls(Pulls.from_counts(counts), hits), deal=None)
-    assert len(run.state.evidence()["blocks"]) == 1
-    assert run.state.evidence()["precisions"] == [10.0, 150.0]
+    with pytest.raises(StudyDamagedError, match="it lacks the seed of its deals"):
+        deal_seed(replace(study.desk.record, meta=json.dumps(meta)))
 
 
 @pytest.mark.parametrize("noise", [(0.0, 1.0), "any"])
@@ -195,7 +190,7 @@ def test_bets_on_the_rest_pay_nothing_on_average_where_options_are_alike():
     """The mean of what the capital against a tied option becomes is 1 at most, report by report."""
     problem = sp.Problem.unstructured(3, noise="yes-no")
     rng, paid = np.random.default_rng(5), []
-    for seed in range(400):
+    for seed in range(150):
         run = sp.algorithms.PooledPeleg(0.01).start(problem)
         counts = rng.multinomial(1200, [1 / 3] * 3)
         hits = rng.binomial(counts, 0.1).astype(float)
@@ -231,3 +226,20 @@ def test_versions_may_come_and_go_before_the_first_report():
         study.record({"bold": (1000, 60), "photo": (1000, 80), "video": (1000, 140)}, f"{number}")
     assert study.answer.label == "video"
     assert sp.verify(study.answer.certificate(), replay=True).complete
+
+
+@pytest.mark.parametrize("visits", [(1, 0, 0, 0), (1, 1, 0, 1), (1, 1, 1, 1)])
+def test_a_first_report_of_very_few_visitors_is_a_report(visits):
+    study = site.create(seed=7)
+    study.split()
+    study.record({o: (n, n // 2) for o, n in zip(site.LABELS, visits, strict=True)}, "day 0")
+    guides, rest = first_blocks(study)
+    assert "dealt" in guides
+    assert rest == {"batches": 1, "rivals": [], "dropped": []}
+    site.decide(study, 1, 20_000)
+    certificate = study.answer.certificate()
+    assert sp.verify(certificate, replay=True).candidate == 3
+    wrong = {"candidate": 0, "p_value": 0.01}
+    bet = forged(certificate, lambda body: body["evidence"]["blocks"][1]["dropped"].append(wrong))
+    with pytest.raises(CertificateError, match="no measurements to bet on"):
+        sp.verify(bet)

@@ -187,6 +187,7 @@ def test_a_run_that_waits_is_saved_and_goes_on():
     assert REFUNDS[2] > 0.03  # so that one is ruled out for it
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     ("keep", "minimise", "named"),
     [

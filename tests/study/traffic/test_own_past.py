@@ -26,6 +26,7 @@ def bot_day(study, on, factor=3.0, days=30, n=8000, who="bold", seed=0, stay=Fal
         study.record(site.visitors(study.split(), n, rng, rates), f"day {day}")
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(("on", "factor"), [(0, 3.0), (1, 3.0), (2, 3.0), (0, 0.0), (2, 0.0)])
 def test_bots_and_dead_tags_are_not_certified(on, factor):
     study = site.create(rates=RATES, name=f"bots {on} {factor}")

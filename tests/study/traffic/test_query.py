@@ -122,6 +122,7 @@ def test_a_query_cannot_write(events, clock):
             assert connection.execute(text("SELECT COUNT(*) FROM events")).scalar()
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize(
     "words",
     [

@@ -28,6 +28,7 @@ def decided(rates, seed, delta, n=4000):
     return study.answer
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("seed", range(8))
 def test_each_segment_finds_its_own_winner(seed):
     phone, desk = (decided(rates, seed, 0.025) for rates in (PHONE, DESK))
@@ -97,6 +98,7 @@ def follow(study, rates, seed=0, phones=(0.95, 0.05), begun=0):
 OPPOSITE = {"poor": (0.03, 0.06), "good": (0.06, 0.06), "desk": (0.035, 0.10)}
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_answer_is_about_the_mix_that_was_stated(seed):
     """Whoever comes: three of four visitors sit at desks here, where another version wins."""

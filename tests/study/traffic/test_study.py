@@ -306,3 +306,14 @@ def test_the_m_best_are_found_and_named():
     assert "wrong about the 2 best" in at["headline"]
     assert at["next"] == "Send visitors to video and photo."
     assert sp.verify(study.answer.certificate(), replay=True).guarantee == "pac"
+
+
+def test_a_question_may_be_asked_by_its_name_where_its_setting_is_accepted():
+    made = sp.Problem.unstructured(site.LABELS, noise="yes-no")
+    given = {"storage": MemoryStorage(), "traffic": True}
+    study = sp.create_study("named", made, question="top:m=2", **given)
+    assert study.algorithm == sp.create_study("set", made, top=2, **given).algorithm
+    for asked in ({"quantile": 0.9}, {"question": "quantile:p=0.9"}):
+        bounded = made.with_noise((0, 1))
+        with pytest.raises(InvalidInputError, match="the best option, the top ones, or those"):
+            sp.create_study("refused", bounded, **asked, **given)

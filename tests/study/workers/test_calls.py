@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import gc
 import random
 import threading
@@ -275,7 +276,7 @@ def test_a_cell_that_cannot_be_measured_counts_as_the_worst_score(error):
 
 
 @pytest.mark.some(2)
-@pytest.mark.parametrize("wrong", ["better", "elsewhere", "twice", "none"])
+@pytest.mark.parametrize("wrong", ["better", "elsewhere", "twice", "none", "left out", "unsaid"])
 def test_a_certificate_cannot_list_other_cells(wrong):
     study = complete("forged", f"memory://forged {wrong}")
     (pull,) = study.ask(1, worker="ann")
@@ -293,7 +294,13 @@ def test_a_certificate_cannot_list_other_cells(wrong):
     body["unmeasured"] = {"twice": [cell, cell], "none": []}.get(wrong, [cell])
     if wrong == "elsewhere":
         cell["at"] = N
-    with pytest.raises(CertificateError, match="not measured"):
+    if wrong == "left out":
+        del body["unmeasured"]
+    if wrong == "unsaid":
+        said = "; where a cell that could not be measured counts as the worst score (1 of them)"
+        assert said in body["claim"]["statement"]
+        body["claim"]["statement"] = body["claim"]["statement"].replace(said, "")
+    with pytest.raises(CertificateError, match=r"not measured|the statement should be"):
         sp.verify(body | {"digest": fingerprint(body)})
 
 
@@ -310,6 +317,116 @@ def test_a_service_that_is_away_spoils_no_cell():
     work = crew_of(study, measure, workers=4)
     assert work.stopped.endswith("Status: status 500")
     assert (work.told, work.lowest, study.events("unmeasured")) == (30, 0, [])
+
+
+@functools.cache
+def order_of(name):
+    """The items of a study in the order in which they are met."""
+    made = complete(name, f"memory://order {name}")
+    answer_of = made.run(lambda task: 1.0)  # all tie, so that all are met
+    assert answer_of.samples == N * len(LABELS)
+    told = made.rewards()
+    return list(dict.fromkeys(map(int, told.strata)))
+
+
+@pytest.mark.parametrize("place", [0, 7, N - 1])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_an_item_on_which_every_option_fails_is_a_tie_and_blocks_nothing(place, workers):
+    """Also the first one of all, after which nothing has worked yet, and the last."""
+    bad, calls = order_of("tie")[place], []
+    study = complete("tie", f"memory://tie {place} {workers}")
+
+    def measure(task):
+        calls.append((task.arm, task.item))
+        if task.item == bad:
+            raise ValueError("refused")
+        return 1.0
+
+    work = crew_of(study, measure, workers=workers)
+    assert (work.finished, work.lowest, work.stopped) == (True, len(LABELS), "")
+    # one that worked was asked once more: after three failures in a row, and at the end
+    assert len(calls) - len(set(calls)) <= 2
+    assert {cell.item for cell in study.answer.unmeasured} == {bad}
+    assert len(study.answer.labels) == len(LABELS)  # still a tie of all
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+
+
+def test_a_service_that_is_away_ends_the_work_once_and_the_next_run_goes_on(monkeypatch):
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 1)
+    scores, calls = table(), []
+    study, away = complete("back", "memory://back"), threading.Event()
+
+    def measure(task):
+        calls.append((task.arm, task.item))
+        if len(calls) > 30 and not away.is_set():
+            raise ValueError("no number in ''")  # of a kind that is not tried again
+        return scores[task.arm, task.item]
+
+    work = crew_of(study, measure)
+    assert "measurements in a row failed" in work.stopped
+    assert (work.told, work.lowest, work.failed) == (30, 0, 3)
+    assert len(calls) == 30 + 3 + 1  # what had worked was asked once more
+    away.set()
+    work = crew_of(study, measure)
+    assert (work.finished, work.lowest, work.failed) == (True, 0, 0)
+    assert study.answer.label == alone(scores).label
+
+
+def test_tries_are_counted_for_each_cell_over_all_runs():
+    scores, calls = table(), []
+    study = complete("tries", "memory://tries")
+    bad = order_of("tries")[3]
+
+    def measure(task):
+        if (task.arm, task.item) == (1, bad):
+            calls.append(task)
+            if len(calls) == 2:
+                crew.interrupt()
+            raise Status(500)
+        return scores[task.arm, task.item]
+
+    crew = Workers(study, Call(measure), retries=4, pace=Quick())
+    assert crew.run().stopped == "interrupted"
+    crew = Workers(study, Call(measure), retries=4, pace=Quick())
+    work = crew.run()
+    assert (work.finished, work.lowest) == (True, 1)
+    assert len(calls) == 5  # and not five in each run
+
+
+def test_a_cell_may_stay_open_until_it_is_measured():
+    scores = table()
+    study = complete("later", "memory://later", failed="later")
+    bad = order_of("later")[3]
+
+    def measure(task):
+        if (task.arm, task.item) == (1, bad):
+            raise ValueError("the plate is broken")
+        return scores[task.arm, task.item]
+
+    work = crew_of(study, measure)
+    assert "1 cell could not be measured and stays open" in work.stopped
+    assert "the plate is broken" in work.stopped
+    assert (work.finished, work.lowest, study.events("unmeasured")) == (False, 0, [])
+    work = crew_of(study, lambda task: scores[task.arm, task.item])
+    assert work.finished
+    assert study.answer.unmeasured == ()
+    assert study.answer.label == alone(scores).label
+    with pytest.raises(ValueError, match="failed must be 'lowest'"):
+        complete("other", "memory://other", failed="never")
+    with pytest.raises(ValueError, match="failed: only where a finite table"):
+        sp.create_study("other", sp.Problem([[1.0], [2.0]]), storage="memory://o", failed="later")
+
+
+def test_a_number_that_no_score_can_be_is_one_failed_cell():
+    scores, study = table(), complete("odd", "memory://odd")
+    bad = order_of("odd")[2]
+
+    def measure(task):
+        return 7.0 if (task.arm, task.item) == (3, bad) else scores[task.arm, task.item]
+
+    work = crew_of(study, measure)
+    assert (work.finished, work.lowest) == (True, 1)
+    assert "is 7, but" in study.answer.unmeasured[0].reason
 
 
 def test_smaller_is_better_has_the_largest_as_its_worst():

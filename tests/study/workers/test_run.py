@@ -25,7 +25,7 @@ def make(request, **fields):
     return sp.create_study("run", PROBLEM, storage=url, delta=0.1, **fields)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("measure", [reward, awaited])
 @pytest.mark.parametrize("workers", [1, 8])
 def test_functions_and_coroutines_find_the_same(request, measure, workers, capfd):

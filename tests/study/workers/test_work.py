@@ -96,6 +96,7 @@ def tell_in_their_place(study, pull, value):
 
 
 # -- whole studies -------------------------------------------------------------------------
+@pytest.mark.some(1)
 @pytest.mark.parametrize("workers", [1, 4])
 def test_a_crew_finds_what_a_single_worker_finds(make, workers):
     study = make(each=5)

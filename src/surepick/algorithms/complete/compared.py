@@ -280,7 +280,7 @@ class Compared(Remembered):
 
     def evidence(self) -> dict[str, Any]:
         """What a certificate has to say beside the blocks."""
-        asked: dict[str, Any] = {"control": self.config.claims}
+        asked: dict[str, Any] = {"claims": self.config.claims}
         if self.about is None:
             asked["threshold"] = self.config.threshold
         else:

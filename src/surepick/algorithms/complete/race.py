@@ -14,9 +14,10 @@ start.
   less). When one that is in is retired, nobody has more capital against it than the retired one
   had, and who was ruled out is back, unless somebody who is there is ahead of it for certain.
   :mod:`surepick.algorithms.pooled.options` has the proof of both rules.
-- With epsilon, half of the capital is for "x is not ahead of a by more than epsilon on average",
-  for each a that looks like an answer; it is shown for everybody who is in before a is named. The
-  first m of these have 1/(2m) of that half each, the next m 1/(6m), then 1/(12m), ...
+- With epsilon, a share of the capital is for "x is not ahead of a by more than epsilon on average",
+  for each a that looks like an answer; it is shown for everybody who is in before a is named, by
+  that and the capital against x together (:mod:`surepick.statistics.accepting`). The first m of
+  these have 1/(2m) of that share each, the next m 1/(6m), then 1/(12m), ...
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from surepick.algorithms.remembered import Remembered
 from surepick.arrays.grid import reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.statistics.accepting import for_closeness, for_racing, together
 from surepick.statistics.complete import STAKES, WEIGHTS, behind, log_sum, over_rivals, walk
 
 _START = np.log(WEIGHTS)
@@ -124,8 +126,10 @@ class Race(Remembered):
             self.near[np.array(places)[:, None], arms] += paid
             ahead = ahead + leads[:, :, t]
             certain = behind(ahead, grid.items - t - 1, unit, slack)
+            held = self._log_capital(arms)
             for k, place in enumerate(places):
-                shown = reached(self._log_near(place)[arms], self.goal)
+                both = together(held, self._log_near(place)[arms], np)
+                shown = reached(both, self.goal)
                 self.close[place, arms] |= certain[k] | shown
             yield
 
@@ -159,10 +163,10 @@ class Race(Remembered):
         return np.minimum.reduce([log_sum(self.capital[0]), *on_sure])
 
     def _log_capital(self, arms: IntArray) -> FloatArray:
-        half = math.log(2.0) if self.config.epsilon > 0 else 0.0
+        share = for_racing(self.config.epsilon)
         if self.m == 1:
-            return log_sum(self.capital[0, arms]) - half
-        return self._counted()[arms] - half
+            return log_sum(self.capital[0, arms]) + share
+        return self._counted()[arms] + share
 
     def _open_near(self, leader: int) -> int:
         """The accounts on closeness to this one; new ones where it has not led before."""
@@ -173,8 +177,7 @@ class Race(Remembered):
         return self.leaders.index(leader)
 
     def _log_near(self, near: int) -> FloatArray:
-        k = near // self.m + 1
-        return log_sum(self.near[near]) - math.log(2 * self.m * k * (k + 1))
+        return log_sum(self.near[near]) + for_closeness(near, self.m)
 
     def look(self) -> None:
         """Who would be named now: the largest totals of those that are in."""

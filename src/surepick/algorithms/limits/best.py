@@ -20,6 +20,7 @@ from surepick.algorithms.limits.question import Keeping
 from surepick.arrays.grid import level, reached
 from surepick.arrays.types import BoolArray, FloatArray
 from surepick.promise import Promise
+from surepick.statistics.accepting import ACCEPTING, RACING
 
 
 class BestThatKeeps(Decision):
@@ -58,7 +59,7 @@ class BestThatKeeps(Decision):
         delta, K = self.ground.config.delta, self.ground.problem.n_arms
         if not self.loose:
             return Goals(-math.log(delta), math.inf)
-        return Goals(math.log(2.0 / delta), math.log(2.0 * K / delta))
+        return Goals(-math.log(RACING * delta), math.log(K / (ACCEPTING * delta)))
 
     def save(self) -> dict[str, Any]:
         return {"best": self.best, "taken": self.taken, "histories": self.histories.save()}
@@ -156,6 +157,6 @@ class BestThatKeeps(Decision):
         """Of "this one is the best that keeps the limits", and of "nobody keeps them"."""
         against = np.where(self.alive, self.histories.against(), np.inf)
         nobody = np.inf if self.shown else self.histories.now(self.goals.racing)[1]
-        price = 2.0 if self.loose else 1.0
+        price = 1.0 / RACING if self.loose else 1.0
         p_value = price * np.exp(-np.maximum(np.minimum(against, nobody), 0.0))
         return np.clip(p_value, self.ground.config.delta, 1.0)

@@ -32,11 +32,12 @@ W; or nobody does, and only S can lead to a wrong answer: δ is not split. One l
 one left is the answer. None left: nobody keeps the limits.
 
 With a tolerance η or ε, an answer x̂ is also accepted when for each x that is in, x̂ among them,
-min(capital on "x̂ keeps the limits up to η", capital on "x̂ is better than x less ε") reaches 2K/δ
-(for x̂ itself the first alone). The others are ruled out, and S is reached, at 2/δ. If x is the best
-of those that keep the limits, it is ruled out with probability δ/2; and each x̂ that misses a limit
-by more than η, or is worse than x by more than ε, is accepted with δ/(2K). If nobody keeps the
-limits, S or one of the K acceptances errs. ∎
+min(capital on "x̂ keeps the limits up to η", capital on "x̂ is better than x less ε") reaches K/(sδ)
+(for x̂ itself the first alone). The others are ruled out, and S is reached, at 1/((1 − s)δ); s is a
+share (:mod:`surepick.statistics.accepting`). If x is the best of those that keep the limits, it is
+ruled out with probability (1 − s)δ; and each x̂ that misses a limit by more than η, or is worse than
+x by more than ε, is accepted with sδ/K. If nobody keeps the limits, S or one of the K acceptances
+errs. ∎
 """
 
 from __future__ import annotations

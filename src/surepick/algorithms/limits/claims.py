@@ -68,7 +68,7 @@ class BetterThatKeep(Decision):
         problem, asked = ground.problem, ground.asked
         assert isinstance(asked, KeepingAgainst)
         K = problem.n_arms
-        self.control, self.threshold = asked.claims, asked.threshold
+        self.errors, self.threshold = asked.claims, asked.threshold
         self.about, number = K, 0.0  # a number is behind all options
         if asked.threshold is None:
             self.about = self.reference = candidate_of(problem, asked.baseline)
@@ -126,7 +126,7 @@ class BetterThatKeep(Decision):
         self.most = np.maximum(
             self.most, np.stack([self.capital.all_keep()[0], self.capital.all_break()[0]])
         )
-        if self.control == "fdr":
+        if self.errors == "fdr":
             self.made = self._discoveries()
         else:
             self._claim()
@@ -157,7 +157,7 @@ class BetterThatKeep(Decision):
     def _needed(self, claimed: IntArray) -> FloatArray:
         """Log capital that each claim takes if it is the next one, (2, others)."""
         delta, n = self.ground.config.delta, len(self.others)
-        if self.control == "fdr":
+        if self.errors == "fdr":
             return np.full((2, n), math.log(n / ((len(self.made) + 1) * delta)))
         assert self.weights is not None
         return steps.needed(self.weights, self.sides(), claimed, delta, one_true=True)
@@ -215,7 +215,7 @@ class BetterThatKeep(Decision):
         still, n = np.flatnonzero(self.open), len(self.others)
         weights = self._weights_by(known) if self.weights is None else self.weights
         later = np.full((2, n), -math.log(delta))
-        if self.control == "all":
+        if self.errors == "all":
             later = steps.expected(weights, self.sides(), delta)
         K = self.ground.problem.n_arms
         goals, sooner = np.zeros((2, K)), np.zeros((2, K))
@@ -251,7 +251,7 @@ class BetterThatKeep(Decision):
     def progress(self) -> FloatArray:
         found, sides = np.ones(self.ground.problem.n_arms), self.sides()
         goals = np.full_like(sides, -math.log(self.ground.config.delta))
-        if self.weights is not None and self.control == "all":
+        if self.weights is not None and self.errors == "all":
             goals = steps.expected(self.weights, sides, self.ground.config.delta)
         with np.errstate(invalid="ignore"):
             share = np.clip((sides / goals).max(axis=0), 0.0, 1.0)
@@ -289,7 +289,7 @@ class BetterThatKeep(Decision):
         return low, high
 
     def evidence(self) -> dict[str, Any]:
-        asked: dict[str, Any] = {"control": self.control}
+        asked: dict[str, Any] = {"claims": self.errors}
         if self.reference is None:
             asked["threshold"] = self.threshold
         else:

@@ -6,6 +6,7 @@ above x", and on "x is above, or below, a mark".
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,15 @@ class Measured:
         """Variance of a single measurement of each option, as far as is known."""
         scales = self._outlook()[0]
         return squared_units(self.problem) * scales.of(np.arange(self.K))
+
+    @property
+    def scale(self) -> float | FloatArray | None:
+        """How much a single measurement varies, in the units in which it arrives, where known."""
+        reading = self.reading
+        if not reading.about_means or (reading.estimates_scale and not self.totals.counts.any()):
+            return None
+        scales = self._outlook()[0]
+        return math.sqrt(scales.variance) if scales.by_arm is None else np.sqrt(scales.by_arm)
 
     def bets(self, rows: Rows) -> Bets:
         """The bets on a block, by what was known before it."""

@@ -341,6 +341,9 @@ class KeepingState(State):
             beats &= (means - half)[:, None] > (means + half)[None, :]
         return np.logical_not(beats.any(axis=0))
 
+    def reward_scale(self) -> float | FloatArray | None:
+        return self.reward.scale
+
     def evidence(self) -> dict[str, Any]:
         return {
             "rule": "keeping",

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls, State
-from surepick.algorithms.findings import NOBODY, Known
+from surepick.algorithms.findings import Known
 from surepick.algorithms.items import by_words
 from surepick.algorithms.pairs.plan import (
     against_all,
@@ -49,7 +49,8 @@ from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.problem.pairs import features_of
-from surepick.promise import Promise, Promised, in_a_circle
+from surepick.promise import IF_ANY, NOBODY, Promise, Promised, in_a_circle
+from surepick.statistics.accepting import for_racing
 from surepick.statistics.strengths import Strengths, fit_strengths
 
 _GROWTH = 0.1  # of all comparisons so far: the next block
@@ -75,6 +76,7 @@ class Beats(Best):
     """Which option beats every other one, or wins most?"""
 
     beats: str = "everyone"
+    confirm: bool = True  #: whether it goes on until that is shown of the one that is left
 
     @property
     def best(self) -> str:
@@ -89,9 +91,15 @@ class Beats(Best):
     def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
         if self.beats == "most":
             return self._wins_most(epsilon)
+        if self.confirm:
+            return BEATS_ALL if epsilon is None else self.close_to_all(epsilon)
+        return self.if_any(epsilon)
+
+    def if_any(self, epsilon: float | None = None) -> Promised:
+        """What is promised where those who were ruled out may be preferred to the one named."""
         if epsilon is None:
             found = "If any option beats every other, it is {this}; that it does is not shown yet."
-            return Promised(self.best, found)
+            return Promised(self.best, found, kind=IF_ANY)
         least, most = f"{0.5 - epsilon:.12g}", f"{0.5 + epsilon:.12g}"
         close = f"preferred in at least {least} of all comparisons to"
         return Promised(
@@ -101,7 +109,7 @@ class Beats(Best):
             wrong="name one that is not so close",
             ahead="name an option to which one that beats every other, if there is one, is "
             f"preferred in more than {most} of all comparisons",
-            kind="eps-pac",
+            kind=IF_ANY,
             close=f"{close} any that beats every other",
             others=f"wins at most {most}",
         )
@@ -121,7 +129,21 @@ class Beats(Best):
         )
 
     def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
-        return [*super().may_promise(epsilon, kind, items), BEATS_ALL, NO_ONE]
+        found = [*super().may_promise(epsilon, kind, items), BEATS_ALL, NO_ONE, self.if_any()]
+        return [*found, self.if_any(epsilon), self.close_to_all(epsilon)] if epsilon else found
+
+    def close_to_all(self, epsilon: float) -> Promised:
+        """What is promised where every other option was looked at."""
+        least = f"{0.5 - epsilon:.12g}"
+        close = f"preferred in at least {least} of all comparisons to every other option"
+        return Promised(
+            close,
+            f"{{It}} is {close}.",
+            wrong="name one that is not",
+            kind="eps-pac",
+            close=close,
+            others=f"preferred in at most {0.5 + epsilon:.12g}",
+        )
 
 
 @dataclass(frozen=True)
@@ -176,8 +198,11 @@ class Pairs(Algorithm):
     top
         With ``beats="most"``: how many of those that win most to find.
     confirm
-        Go on when one option is left, until it is shown that it beats everyone, or that nobody
-        does; a cycle is then looked for with at most as many comparisons again.
+        Go on when one option is left, until it is shown that it beats everyone (with epsilon, that
+        nobody is preferred to it in more than ½ + epsilon), or that nobody does; a cycle is then
+        looked for with at most as many comparisons again. Without it an answer says "if any option
+        beats every other, it is this one", and counts as not proven. Where options come or go
+        that is all that can be said. None: with ``beats="everyone"``.
     block
         The least comparisons in a block, which can be judged at the same time.
     items
@@ -195,7 +220,7 @@ class Pairs(Algorithm):
 
     beats: str = field(default="everyone", kw_only=True)
     top: int = field(default=1, kw_only=True)
-    confirm: bool = field(default=False, kw_only=True)
+    confirm: bool | None = field(default=None, kw_only=True)
     block: int = field(default=8, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
 
@@ -215,6 +240,8 @@ class Pairs(Algorithm):
         super().__post_init__()
         if self.beats not in _BEST:
             raise InvalidInputError(f"beats must be 'everyone' or 'most'; got {self.beats!r:.80}")
+        if self.confirm is None:
+            object.__setattr__(self, "confirm", self.beats == "everyone")
         if not isinstance(self.confirm, bool):
             raise InvalidInputError(f"confirm must be true or false; got {self.confirm!r:.80}")
         if self.confirm and self.beats == "most":
@@ -230,7 +257,7 @@ class Pairs(Algorithm):
                 "top: only one option can beat every other; to find several, ask which win most "
                 "(beats='most', --borda)"
             )
-        asked = Beats(self.beats) if self.top == 1 else WinMost(self.top)
+        asked = Beats(self.beats, self.confirm) if self.top == 1 else WinMost(self.top)
         object.__setattr__(self, "asked", asked)
         if self.epsilon >= 0.5:
             raise InvalidInputError(
@@ -261,13 +288,12 @@ class Pairs(Algorithm):
     def refuses_options(self, problem: Problem) -> str:
         if self.top > 1:
             return self.asked.refuses_options
-        for name in ("epsilon", "confirm"):
-            if getattr(self, name):
-                return (
-                    f"with {name}, what is shown of two options would have to hold for all that "
-                    "may still come and go, which takes far more comparisons; start a study "
-                    f"without {name}, or a new one with the options that there are"
-                )
+        if self.epsilon:
+            return (
+                "with epsilon, what is shown of two options would have to hold for all that may "
+                "still come and go, which takes far more comparisons; start a study without "
+                "epsilon, or a new one with the options that there are"
+            )
         return ""
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PairsState:
@@ -317,6 +343,9 @@ class PairsState(State):
     @property
     def accepted(self) -> IntArray:
         """Who is close enough, where epsilon says what is."""
+        if self.config.confirm:
+            close = self.purses.close_to_all(self.config.delta)
+            return np.flatnonzero(close & self.inside)
         return np.flatnonzero(accepted(self.purses, self.inside, self.config.delta))
 
     @property
@@ -324,10 +353,10 @@ class PairsState(State):
         left = int(self.inside.sum())
         if left > self.config.top:
             return len(self.accepted) > 0
-        if not self.config.confirm:
+        if not self.config.confirm or (left and self.changed):
             return True
         if left:
-            return self.shown
+            return self.shown or len(self.accepted) > 0
         # There may be none: whoever beats everybody is ruled out with probability delta.
         return self.samples >= 2 * self.out_at or bool(self.circle())
 
@@ -402,6 +431,8 @@ class PairsState(State):
         purses = self.purses
         if not self.samples:
             pairs = first_pairs(K, size, out)
+        elif (near := self._nearly_close()) is not None:
+            pairs = against_all(*near, size)
         elif len(left) > 1:
             words = self.draws.words(_PLAN, words_for(K, size))
             preferred = self.record.preferred(self.fitted)
@@ -417,6 +448,21 @@ class PairsState(State):
             preferred = self.record.preferred(self.fitted)
             pairs = along_cycle(preferred, purses.pair_peaks, self.leader(), enough, size)
         return np.minimum(*pairs), np.maximum(*pairs)
+
+    def _nearly_close(self) -> tuple[int, FloatArray, float] | None:
+        """With epsilon: the leader, where it is close to all that are in, but not to all others."""
+        config, purses = self.config, self.purses
+        if not (config.epsilon and config.confirm) or not self.inside.any():
+            return None
+        enough, leader = purses.enough_close(config.delta), self.leader()
+        assert isinstance(purses, Everyone)
+        shown = purses.close_peaks[leader]
+        far = shown < enough
+        far[leader] = False
+        others = self.inside & (np.arange(len(far)) != leader)
+        if not far.any() or far[others].any():
+            return None
+        return leader, shown, enough
 
     def _served(self, size: int) -> tuple[IntArray, IntArray]:
         """Options that are in, equally often, each with an opponent at random."""
@@ -463,8 +509,7 @@ class PairsState(State):
     @property
     def _goal(self) -> float:
         """Log capital that rules an option out."""
-        racing = 2.0 if self.config.epsilon else 1.0
-        return math.log(racing * self.config.top / self.config.delta)
+        return math.log(self.config.top / self.config.delta) - for_racing(self.config.epsilon)
 
     def _number(self) -> int:
         """The number of the batch that is told."""
@@ -531,10 +576,16 @@ class PairsState(State):
     # -- what is said of it ----------------------------------------------------------------
     def promise(self) -> Promise | None:
         config, left = self.config, len(self.active)
-        if left > 1 or config.beats == "most":
+        if config.beats == "most":
+            return None
+        if config.confirm and left and not self.shown and len(self.accepted):
+            assert isinstance(config.asked, Beats)
+            return Promise(config.delta, config.asked.close_to_all(config.epsilon), config.theorem)
+        if left > 1:
             return None
         if left == 1:
-            what = BEATS_ALL if self.shown else config.asked.promised(None, self.problem.noise_kind)
+            assert isinstance(config.asked, Beats)
+            what = BEATS_ALL if self.shown else config.asked.if_any()
             return Promise(config.delta, what, config.theorem)
         labels = self.problem.candidate_labels
         found = [labels[i] for i in self.circle()]

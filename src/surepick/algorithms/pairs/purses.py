@@ -22,9 +22,17 @@ All are out: **nobody beats everybody**, with the same probability: whoever did 
 probability at most δ. Who beats whom in a cycle is shown arrow by arrow, at K (K − 1)/δ each:
 all arrows together are right with probability at least 1 − δ/2, as of two directions one is true.
 
-*Close enough.* With ε, x̂ is accepted once for every x that is in P(x preferred to x̂) > ½ + ε is
-ruled out, by factors 1 + λ (y − ½ + ε) with y = 1 where x̂ is preferred. Racing has half of δ
-then, and the other half is shared by the K − 1 others that could be accepted wrongly: 2 (K − 1)/δ.
+*Close enough, if anyone beats everyone.* With ε, x̂ is accepted once for every x that is in
+P(x preferred to x̂) > ½ + ε is ruled out, by factors 1 + λ (y − ½ + ε) with y = 1 where x̂ is
+preferred. A share s of the capital is for that, and of it 1/(K − 1) for each other that could be
+accepted wrongly; what is bet on ruling x out counts with it
+(:mod:`surepick.statistics.accepting`).
+
+*Close to everyone.* With ``confirm`` x̂ is accepted instead once for **every** r, ruled out or not,
+the factors on "P(r preferred to x̂) ≤ ½ + ε" alone have reached K/(sδ). What has been ruled out
+counts for nothing then, as r may be preferred to x̂ and lose to others. If somebody is preferred to
+x̂ by more, it is accepted with probability sδ/K, so with sδ over all x̂; ruling out the one that
+beats everyone, and saying of another one that it does, have (1 − s)δ: 1/((1 − s)δ), K/((1 − s)δ).
 
 **Wins most.** The largest mean against an opponent drawn uniformly from all others. Such a
 comparison serves x alone: its result says y_x ∈ {0, ½, 1} with the mean that is asked for. (To
@@ -41,8 +49,8 @@ above it, whoever they are. That is W_x; x is out once it reaches m/δ, and m ar
 wrong only if one of the m was ruled out: m events of probability at most δ/m each. ε: m that are
 named are accepted once each of them is shown to be close to each other one that is in. If one of
 them, a, wins less by more than ε than the last of the m, one of the m is not named, so that it was
-ruled out (racing has half of δ, 2 m/δ), or the closeness of a to it was shown wrongly: m (K − m)
-such pairs share the other half, 2 m (K − m)/δ each.
+ruled out, or the closeness of a to it was shown wrongly, by a capital of its own that begins with
+1: each of the K − m that it could be has s/(K − m) of it. It takes m/δ.
 
 **Options that come and go.** Let B be the capital against the option that beats everyone among
 those that are there, while there is one, and what it was when there last was one otherwise. Account
@@ -68,11 +76,12 @@ chance against who wins most without w, and to let it count, some of δ would ha
 for each w from the start. With half of δ for all of them, every study pays log 2, nearly a quarter
 of the log 20 that decides at δ = 0.05, for what few need.)
 
-*Not with ε or ``confirm``.* What they show is about two options, x̂ and whoever is in, or any other
-one. That is right with probability 1 − δ for a fixed set, by a union over K options. Where people
-choose by the results who stays, the one that refutes x̂ may be the one that was retired: it would
-take a union over all pairs of all options that ever come, and half of δ for racing, as what beats
-everyone among those left may be any of them. So changes are refused there, instead.
+*Not with ε.* What it shows is about two options, x̂ and whoever is in, or any other one. That is
+right with probability 1 − δ for a fixed set, by a union over K options. Where people choose by the
+results who stays, the one that refutes x̂ may be the one that was retired: it would take a union
+over all pairs of all options that ever come, and a share of δ for racing, as what beats everyone
+among those left may be any of them. So changes are refused there. With ``confirm`` they are not,
+but nothing more than "if any option beats everyone" is shown after one.
 
 **Order.** Judges may favour a position. The order of each pair is drawn by a fair coin once the
 pair is chosen, so y is averaged over both orders, and whoever plans cannot see the coin (a planner
@@ -91,6 +100,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.accepting import ACCEPTING, for_racing
 from surepick.statistics.strengths import Strengths
 
 #: weights of the stakes, the one that follows the evidence first
@@ -150,7 +160,7 @@ class Everyone:
 
     m = 1
 
-    saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks", "begun", "floor")
+    saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks", "close_peaks", "begun", "floor")
 
     def __init__(self, K: int, epsilon: float) -> None:
         self.K, self.epsilon = K, epsilon
@@ -162,6 +172,7 @@ class Everyone:
         self.near = np.zeros((K, K, J) if epsilon else (0, 0, 0))  #: "x is within epsilon of c"
         self.peaks = np.zeros(K)  #: the most that each log W was after a block
         self.pair_peaks, self.near_peaks = np.zeros((K, K)), np.zeros((K, K))
+        self.close_peaks = np.zeros((K, K))  #: of ``near`` alone
 
     def settle(
         self, block: Comparisons, before: Record, fitted: Strengths, here: BoolArray
@@ -178,10 +189,14 @@ class Everyone:
                 stakes = _stakes(p[r, x] + self.epsilon)
                 gained = (won - 0.5 + self.epsilon)[:, None]
                 np.add.at(self.near, (r, x), np.log1p(stakes * gained))
-        self.peaks = np.maximum(self.peaks, _log_average(self._held()))
+        held = _log_average(self._held())
+        self.peaks = np.maximum(self.peaks, held)
         self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
         if self.epsilon:
-            self.near_peaks = np.maximum(self.near_peaks, _log_average(self.near))
+            near = _log_average(self.near)
+            self.close_peaks = np.maximum(self.close_peaks, near)
+            both = _settled_beside(held, near, 1)
+            self.near_peaks = np.maximum(self.near_peaks, both)
 
     def _held(self) -> FloatArray:
         """Log capital against each option, by stake."""
@@ -209,11 +224,22 @@ class Everyone:
         self.begun, self.peaks = _grown(self.begun, (K,)), _grown(self.peaks, (K,))
         self.pair_peaks = _grown(self.pair_peaks, (K, K))
         self.near_peaks = _grown(self.near_peaks, (K, K))
+        self.close_peaks = _grown(self.close_peaks, (K, K))
 
     def shown(self, x: int, delta: float) -> bool:
         """Whether it is shown that x beats everyone."""
         against = np.delete(self.pair_peaks[:, x], x)
-        return bool(against.min() >= math.log(self.K / delta))
+        return bool(against.min() >= math.log(self.K / delta) - for_racing(self.epsilon))
+
+    def enough_close(self, delta: float) -> float:
+        """Log capital that shows of one option that another one is not preferred to it by more."""
+        return math.log(self.K / (ACCEPTING * delta))
+
+    def close_to_all(self, delta: float) -> BoolArray:
+        """To whom nobody, ruled out or not, is preferred by more than epsilon."""
+        close = self.close_peaks >= self.enough_close(delta)
+        np.fill_diagonal(close, True)
+        return np.logical_and(close.all(axis=1), self.epsilon > 0)
 
     def arrows(self, delta: float) -> BoolArray:
         """Whom it is shown that each option (row) beats."""
@@ -273,7 +299,8 @@ class Most:
             ahead = np.where(both, -lead + self.epsilon, 0.0)
             for j in range(len(WEIGHTS)):
                 self.near[..., j] += np.log1p(stakes[..., j, None] * ahead).sum(axis=2)
-            self.near_peaks = np.maximum(self.near_peaks, _log_average(self.near))
+            both = _settled_beside(self._held(), _log_average(self.near), self.m)
+            self.near_peaks = np.maximum(self.near_peaks, both)
         np.add.at(self.counts, block.served, 1.0)
         np.add.at(self.sums, block.served, won)
         self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
@@ -319,6 +346,14 @@ class Most:
         """Whoever is left wins most."""
         return True
 
+    def enough_close(self, delta: float) -> float:
+        """Nothing is looked for after that."""
+        return math.inf
+
+    def close_to_all(self, delta: float) -> BoolArray:
+        """Whoever is in is all that counts."""
+        return np.zeros(self.K, dtype=bool)
+
     def arrows(self, delta: float) -> BoolArray:
         """Nothing is said of two options alone."""
         return np.zeros((self.K, self.K), dtype=bool)
@@ -332,7 +367,7 @@ def accepted(purses: Everyone | Most, inside: BoolArray, delta: float) -> BoolAr
     if not purses.epsilon:
         return np.zeros(purses.K, dtype=bool)
     m = purses.m
-    close = purses.near_peaks >= math.log(2 * m * (purses.K - m) / delta)
+    close = purses.near_peaks >= math.log(m / delta)
     np.fill_diagonal(close, True)
     if m == 1 or not isinstance(purses, Most):
         return inside & close[:, inside].all(axis=1)
@@ -377,3 +412,9 @@ def _lead_stakes(edge: FloatArray, spread: FloatArray) -> FloatArray:
 def _log_average(logs: FloatArray) -> FloatArray:
     """log Σ_j w_j exp(logs_j), over the last axis."""
     return np.logaddexp.reduce(logs + np.log(WEIGHTS), axis=-1)
+
+
+def _settled_beside(held: FloatArray, near: FloatArray, m: int) -> FloatArray:
+    """Log capital that settles options (columns) beside those that may be named (rows)."""
+    racing, share = held + for_racing(1.0), math.log(ACCEPTING / (len(held) - m))
+    return np.logaddexp(racing[None], near + share)

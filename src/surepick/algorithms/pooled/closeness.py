@@ -1,12 +1,12 @@
 """With epsilon: bets on "x is not more than epsilon better than the leader".
 
-Half of the capital is for these. The k-th candidate ever to lead gets 1/(k(k+1)) of that against
-every x; x is close to it for good once that capital reaches 1/delta.
+A share of the capital is for these (:mod:`surepick.statistics.accepting`), of which the k-th
+candidate ever to lead gets 1/(k(k+1)) against every x; x is close to it for good once that and the
+capital against x reach 1/delta together.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import reached
+from surepick.statistics.accepting import for_closeness, together
 
 
 class Closeness:
@@ -44,8 +45,12 @@ class Closeness:
         blocks: list[Any],
         epsilon: float,
         goal: float,
+        against: Any,
     ) -> None:
-        """Settle the bets on closeness to the market's leader, against those of a mask."""
+        """Settle the bets on closeness to the market's leader, against those of a mask.
+
+        ``against`` is the log capital against each candidate at this moment.
+        """
         xp, leader = self._b.xp, int(market.rivals[0])
         k = self._number(leader)
         if k == len(self.leaders):
@@ -56,7 +61,7 @@ class Closeness:
         others = xp.asarray(alive, copy=True)
         others[leader] = False
         self._evidence.settle(market, self.spare[k], others, blocks, closeness=epsilon)
-        self.close[k] |= reached(self.evidence(leader), goal)
+        self.close[k] |= reached(self.together(leader, against), goal)
 
     def winner(self, alive: Any) -> int | None:
         """A leader that everyone still in is close to."""
@@ -77,7 +82,11 @@ class Closeness:
             total = self._b.full((self._M,), 0.0)
         else:
             total = all_accounts(self._b, self.spare[k])
-        return total - math.log(2.0 * (k + 1) * (k + 2))
+        return total + for_closeness(k)
+
+    def together(self, leader: int, against: Any) -> Any:
+        """The same, and the log capital against each candidate."""
+        return together(against, self.evidence(leader), self._b.xp)
 
     def shown(self, leader: int) -> Any:
         """Who is close to ``leader``, as a mask."""

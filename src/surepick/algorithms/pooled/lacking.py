@@ -67,7 +67,7 @@ def lacking(backend: Backend, market: Market, at: BetsSoFar) -> Lacking:
     if at.epsilon > 0 and not bool(gone[leader]):
         # showing that x is not more than epsilon better will do as well
         wide = market.gaps + at.epsilon
-        spare = xp.clip(at.goal - at.closeness.evidence(leader), LEAST, None)
+        spare = xp.clip(at.goal - at.closeness.together(leader, at.evidence), LEAST, None)
         spare = xp.where(at.closeness.shown(leader), xp.zeros_like(spare), spare)
         by_closeness = spare / (wide**2 + noise)
         easier = ~gone & (coarse(by_closeness, xp) < coarse(pulls, xp))

@@ -19,7 +19,7 @@ whatever the changes react to, and Ville's inequality gives delta.
 With epsilon, capital on "not more than epsilon better than the k-th leader" is about the best, too,
 and follows the first rule. But it may have grown rightly while nobody was that much better; by
 adding and retiring in turn one could try again and again. So after a retirement these accounts
-begin anew, under new numbers of leaders, which all together have half of the capital.
+begin anew, under new numbers of leaders, which all together have no more than before.
 """
 
 from __future__ import annotations

@@ -287,6 +287,10 @@ class PooledState(State):
             record["past"] = block.pieces_of_past
         elif not block.pieces:
             record["dealt"] = said_of(str(self.deal))
+        if not len(told.arms):  # all visitors of the first report guide: nothing is left to bet on
+            self.blocks.append(record)
+            self.block = OpenBlock()
+            return
         opening = self.opening or not self.blocks  # no past to choose rivals and stakes by
         if not opening:
             pulls = self.totals.pulls + int(block.told.counts.sum())

@@ -15,14 +15,14 @@ import numpy as np
 
 from surepick.algorithms import names
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.phases.elimination import PhasedState
-from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.validate import SEEDS, probability, whole
 from surepick.bench.compare.plan import Contender
 from surepick.bench.named import build_instance
 from surepick.bench.reproduce.tasks import COLUMNS, Task
 from surepick.bench.store import ResultsFolder
 from surepick.bench.summary import summarise
+from surepick.research.elimination import PhasedState
+from surepick.research.sequential import SequentialState
 from surepick.simulate.instance import Instance
 from surepick.simulate.table import Table
 

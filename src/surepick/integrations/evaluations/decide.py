@@ -12,8 +12,10 @@ and nothing is bet on them. Any other score that is known is used when its item 
 for. An option that was made by looking at some items is at its best on these, and they are as
 likely as any others to come early in an order that is drawn after it.
 
-The very table that came from a decision goes on in its order, and with its bets. With other
-options, other scores or another way to measure it is another table, with an order of its own.
+Scores are kept in a file as they come (:mod:`surepick.calls.kept`). A decision that was cut off, or
+is asked for again, goes on in its order and with its bets, and so does the very table that came
+from one. With other options, other scores or another way to measure it is another table, with an
+order of its own.
 
 Scores that have no bounds are compared on items that are drawn with replacement, where a cell keeps
 its score when it is drawn again: then what is said is about the scores that are kept.
@@ -21,7 +23,9 @@ its score when it is drawn again: then what is said is about the scores that are
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +35,12 @@ from surepick.algorithms.complete.state import CompleteState
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import whole
+from surepick.calls.kept import AUTO, Kept, called, place, stopped
 from surepick.calls.many import Calls
 from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError
 from surepick.integrations.evaluations.scores import Begun, ScoreTable
-from surepick.integrations.seeds import named, seed_after
+from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.unmeasured import Unmeasured, in_words
@@ -69,6 +74,9 @@ to chance: everything was evaluated.
     #: cells that could not be evaluated, and why: they counted as the worst score, and are still
     #: unknown in the table
     failed: tuple[tuple[str, str, str], ...] = ()
+    earlier: int = (
+        0  #: scores that earlier calls have left in the file, and that were not asked for
+    )
 
     def __bool__(self) -> bool:
         return self.how != "undecided"
@@ -78,6 +86,8 @@ to chance: everything was evaluated.
         made = (
             f"{self.option}, after {self.evaluations:,} of {self.table.scores.size:,} evaluations."
         )
+        if self.earlier:
+            made = f"{made[:-1]} and {self.earlier:,} that were kept from before."
         if self.how == "complete" and not self.answer.guarantee:
             ruled_out = len(self.table.options) - len(self.left)
             sure = self.answer.guarantee.promise.how_sure("rule the best out")
@@ -95,7 +105,7 @@ def decide(
     table: ScoreTable,
     evaluate: Callable[[str, str], float] | None = None,
     *,
-    evaluate_batch: Callable[[list[Cell]], Sequence[float]] | None = None,
+    evaluate_batch: Callable[[list[Cell]], Iterable[Any]] | None = None,
     delta: float = 0.05,
     epsilon: float = 0.0,
     max_evaluations: int | None = None,
@@ -107,6 +117,7 @@ def decide(
     per_minute: float | None = None,
     timeout: float | None = None,
     retries: int = 2,
+    cache: str | os.PathLike[str] | None = AUTO,
 ) -> EvaluationDecision:
     """Find the option with the best mean over all items.
 
@@ -120,7 +131,8 @@ def decide(
         decision would have cost. May be a coroutine function.
     evaluate_batch
         Instead: takes a list of (option, item) and returns one score each, so that many calls are
-        made at a time.
+        made at a time; best one by one (a generator), so that each is kept as it comes. In the
+        place of a score may be the error that it ended in.
     delta, epsilon
         The answer is the best, or within epsilon of it, with probability at least 1 - delta.
     max_evaluations
@@ -130,8 +142,8 @@ def decide(
         options, or other scores that are known, the same seed comes to another order.
     measure
         A name for what evaluates, such as the version of a judge or a prompt's file; by default the
-        code of the function. A table goes on in its order only under the same one. An option that
-        was changed is another option: give it another name.
+        code of the function, and what it reads. Scores count, and a table goes on in its order,
+        only under the same one. An option that was changed is another option: give it another name.
     minimise
         Whether smaller scores are better: errors, costs, times.
     splits
@@ -145,7 +157,12 @@ def decide(
     retries
         How often a call is tried again that failed in a way that may pass. A cell that fails for
         good counts as the worst score and is listed in ``failed``; where nothing works, or scores
-        have no bounds, its error is raised.
+        have no bounds, its error is raised. ``error.partial`` is the decision so far then.
+    cache
+        The file in which scores are kept as they come. The next call finds them there, with the
+        same options or others, and an interrupted one goes on where it was. By default a file in
+        the folder ``.surepick`` beside the script (in a notebook: in the current folder); None:
+        nothing is kept. Scores that were made before what evaluates was changed are not used.
 
     Examples
     --------
@@ -161,48 +178,79 @@ def decide(
     bounded, n = problem.noise_kind.bounds is not None, len(table.items)
     complete, drawn = (n, None) if bounded else (None, n)
     algorithm = PooledPeleg(delta, epsilon=epsilon, complete=complete, items=drawn)
-    begun = _begun(table, seed, measure or _named(evaluate_batch or evaluate))
-    run, scores, filled = algorithm.start(problem, begun.seed), table.scores.copy(), 0
+    function = evaluate_batch or evaluate
+    kept = _kept(table, function, cache, measure, [minimise, seed])
+    scores = _with_kept(table, kept)
+    begun = begun_with(table, scores, seed, kept, measure)
+    kept.begin(begun._asdict())
+    run, ended = algorithm.start(problem, begun.seed), "stopped"
     if isinstance(run.state, CompleteState):
         run.state.begin_with(begun.first, begun.seen)
     if splits:
         run.rest_on("splits")
+    if kept.edited:
+        run.rest_on("edited")
     how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
+    if evaluate is not None:
+        how["read"] = table.kind.score
     failed: dict[tuple[int, int], str] = {}
-    with Calls(evaluate_batch or evaluate or _unknown, pace=Pace(per_minute), **how) as calls:
+
+    def found() -> EvaluationDecision:
+        lacking = [Unmeasured(options[i], j, why) for (i, j), why in failed.items()]
+        if made_again := calls.again + kept.again + kept.lost:
+            run.rest_on("lost", pulls=made_again)
+        answer = run.without(run.answer, lacking)
+        left = begun._replace(measure=measure or kept.code)
+        known = ScoreTable(table.options, table.items, scores, table.rewards, begun=left)
+        return decided(run, answer, known, calls.made, failed, earlier)
+
+    earlier = int((~np.isnan(scores)).sum()) - table.known
+    with (
+        kept,
+        Calls(
+            function or _unknown, kept=kept if function else None, pace=Pace(per_minute), **how
+        ) as calls,
+    ):
 
         def fill(cells: list[Cell]) -> Sequence[float]:
             if evaluate_batch is not None:
-                (found,) = calls.all([(cells,)], fatal=True)
-                return found
-            found, lacking = calls.scores(cells, algorithm.worst_score(problem))
+                read = table.kind.score
+                made = calls.together(cells, read)
+                found, lacking = calls.counted(made, worst, _others(table, cells), read)
+            else:
+                found, lacking = calls.counted(calls.all(cells), worst, _others(table, cells))
             failed.update((missing[place], str(one)) for place, one in lacking)
             return found
 
-        while not run.stopped:
-            counts = run.samples or bounded  # what is fully known needs no bets
-            if counts and not np.isnan(scores[list(run.active)]).any():
-                run.end()
-                break
-            batch = run.ask()
-            assert batch.items is not None
-            missing = _missing(scores, batch.arms, batch.items)
-            if most is not None and filled + len(missing) > most:
-                if not run.samples:
-                    raise InvalidInputError(
-                        f"max_evaluations: the first comparison takes {len(missing)}; got {most}"
-                    )
-                run.end()
-                break
-            _fill(table, scores, missing, fill)
-            filled += len(missing)
-            run.tell(batch, scores[batch.arms, batch.items])
-    lacking = [Unmeasured(options[i], j, why) for (i, j), why in failed.items()]
-    if calls.again:
-        run.rest_on("lost", pulls=calls.again)
-    answer = run.without(run.answer, lacking)
-    known = ScoreTable(table.options, table.items, scores, table.rewards, begun=begun)
-    return decided(run, answer, known, filled, failed)
+        worst = algorithm.worst_score(problem)
+        try:
+            while not run.stopped:
+                counts = run.samples or bounded  # what is fully known needs no bets
+                if counts and not np.isnan(scores[list(run.active)]).any():
+                    run.end()
+                    break
+                batch = run.ask()
+                assert batch.items is not None
+                missing = _missing(scores, batch.arms, batch.items)
+                if most is not None and calls.made + len(missing) > most:
+                    if not run.samples:
+                        raise InvalidInputError(
+                            f"max_evaluations: the first comparison takes {len(missing)}; got "
+                            f"{most}"
+                        )
+                    run.end()
+                    break
+                _fill(table, scores, missing, fill)
+                run.tell(batch, scores[batch.arms, batch.items])
+            ended = "done"
+        except BaseException as error:
+            take_in(table, scores, kept)
+            run.end()
+            stopped(error, found(), kept)
+            raise
+        finally:
+            kept.end(ended, unanswered=calls.unanswered)
+    return found()
 
 
 def decided(
@@ -211,6 +259,7 @@ def decided(
     known: ScoreTable,
     filled: int,
     failed: Mapping[tuple[int, int], str],
+    earlier: int = 0,
 ) -> EvaluationDecision:
     """What a run that has ended says about a table, where these cells could not be evaluated."""
     left = list(run.active)
@@ -228,30 +277,74 @@ def decided(
     kept = (known.options, known.items, scores, known.rewards)
     begun = known.begun and known.begun._replace(known=ScoreTable(*kept).digest)
     left_over = ScoreTable(*kept, begun=begun)
-    return EvaluationDecision(known.options[option], how, names, filled, left_over, answer, lacking)
+    found = known.options[option], how, names, filled, left_over, answer, lacking, earlier
+    return EvaluationDecision(*found)
 
 
-def _begun(table: ScoreTable, seed: int | None, measure: str | None) -> Begun:
+def _kept(
+    table: ScoreTable, function: Any, cache: Any, measure: str | None, asked: list[Any]
+) -> Kept:
+    """What earlier calls have left of this table."""
+    path = None if function is None else place(cache, f"decide-{called(function)}")
+    return Kept(
+        path,
+        "decide",
+        functions={} if function is None else {"": function},
+        columns=("option", "item"),
+        labels=[*table.options, *table.items],
+        asked=[table.digest, *asked],
+        fixed=True,
+        measure=measure,
+        auto=cache == AUTO,
+    )
+
+
+def _with_kept(table: ScoreTable, kept: Kept) -> Any:
+    """The scores of a table, and those that are kept."""
+    scores = table.scores.copy()
+    take_in(table, scores, kept)
+    return scores
+
+
+def take_in(table: ScoreTable, scores: Any, kept: Kept) -> None:
+    """Fill in what is kept."""
+    rows, columns = ({name: i for i, name in enumerate(x)} for x in (table.options, table.items))
+    for (option, item), score in kept.known.items():
+        cell = rows[option], columns[item]
+        if np.isnan(scores[cell]) and not len(table.kind.impossible(np.array([score]))):
+            scores[cell] = score
+
+
+def begun_with(
+    table: ScoreTable, scores: Any, seed: int | None, kept: Kept, measure: str | None
+) -> Begun:
     """The order of items: that of before, if this table goes on, or one that is drawn now."""
-    kept = table.begun
+    name = measure or kept.code
+    before = table.begun
     if (
-        kept is not None
-        and kept.known == table.digest
-        and seed in (None, kept.given)
-        and measure in (None, kept.measure)
+        before is not None
+        and before.known == table.digest
+        and seed in (None, before.given)
+        and name in (before.measure, *([] if kept.functions else [name]))
     ):
-        return kept
-    known = ~np.isnan(table.scores)
+        return before
+    if kept.begun is not None:
+        return Begun.of(kept.begun)
+    known = ~np.isnan(scores)
     first, seen = (np.flatnonzero(which).tolist() for which in (known.all(0), known.any(0)))
     if len(first) == len(table.items):
         first, seen = [], []  # nothing is left to find out: it shows what that would have taken
-    drawn = seed_after(seed, table.digest, measure or "")
+    now = ScoreTable(table.options, table.items, scores, table.rewards).digest
+    drawn = seed_after(seed, now, measure or kept.said)
     rest = tuple(item for item in seen if item not in set(first))
-    return Begun(drawn, seed, tuple(first), rest, table.digest, measure)
+    return Begun(drawn, seed, tuple(first), rest, now, name)
 
 
-def _named(function: Callable[..., Any] | None) -> str | None:
-    return None if function is None else named(function)
+def _others(table: ScoreTable, cells: list[Cell]) -> list[Cell]:
+    """A cell of each of a few items that these are not about: does anything work at all?"""
+    here = {item for _, item in cells}
+    items = (item for item in table.items if item not in here)
+    return [(cells[0][0], item) for item in itertools.islice(items, 3)]
 
 
 def _missing(scores: Any, arms: IntArray, items: IntArray) -> list[tuple[int, int]]:
@@ -270,11 +363,6 @@ def _fill(
         return
     named = [(table.options[option], table.items[item]) for option, item in missing]
     values = np.asarray(fill(named), dtype=np.float64)
-    if values.shape != (len(missing),):
-        raise InvalidInputError(
-            f"evaluate_batch must return one score for each of {len(missing)} pairs; got an array "
-            f"of shape {values.shape}"
-        )
     table.check(values, missing)
     for cell, value in zip(missing, values):
         scores[cell] = value

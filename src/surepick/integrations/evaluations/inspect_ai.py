@@ -11,6 +11,7 @@ Inspect itself is not imported before a task has it, so nothing has to be instal
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -19,8 +20,15 @@ import numpy as np
 
 from surepick.algorithms.complete.state import CompleteState
 from surepick.algorithms.pooled.peleg import PooledPeleg
+from surepick.calls.kept import AUTO, Kept, place
+from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, RunStateError
-from surepick.integrations.evaluations.decide import EvaluationDecision, decided
+from surepick.integrations.evaluations.decide import (
+    EvaluationDecision,
+    begun_with,
+    decided,
+    take_in,
+)
 from surepick.integrations.evaluations.scores import ScoreTable
 from surepick.problem import Problem
 from surepick.run.unmeasured import Unmeasured
@@ -28,6 +36,8 @@ from surepick.run.unmeasured import Unmeasured
 _LOOK_EVERY = 0.02  # seconds between looks whether it is a sample's turn
 _PATIENCE = 60.0  # seconds for which options may be late to begin
 
+#: what makes a task another one
+_TASK = ("model", "model_args", "model_generate_config", "solver", "solver_args", "task_args")
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly, no answer
 
 
@@ -53,6 +63,13 @@ class InspectRace:
         option: give it another name.
     minimise
         Whether smaller scores are better.
+    cache
+        The file in which scores are kept as they come: by default one in the folder ``.surepick``
+        beside the script (in a notebook: in the current folder); None: nothing is kept. A race that
+        was cut off, or has other options, goes on from it: samples that are known do not run again.
+    measure
+        A name for what all options have in common and nobody sees here, such as the version of a
+        scorer: scores that were kept under another one are not used.
 
     Examples
     --------
@@ -86,6 +103,8 @@ class InspectRace:
         epsilon: float = 0.0,
         seed: int | None = None,
         minimise: bool = False,
+        cache: str | os.PathLike[str] | None = AUTO,
+        measure: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         given = list(samples)
@@ -101,15 +120,37 @@ class InspectRace:
             list(self._table.options), noise=self._table.rewards, minimise=minimise
         )
         algorithm = PooledPeleg(delta, epsilon=epsilon, complete=len(given))
-        self._run = algorithm.start(problem, seed)
+        self._kept = Kept(
+            place(cache, "inspect"),
+            "inspect",
+            functions={},
+            columns=("option", "item"),
+            labels=[*self._table.options, *names],
+            contents={name: _content(sample) for name, sample in zip(names, given)},
+            asked=[self._table.digest, scorer, minimise, seed],
+            measure=measure or "",
+            fixed=True,
+            auto=cache == AUTO,
+        )
+        self._scores = np.full((len(self._table.options), len(given)), np.nan)
+        take_in(self._table, self._scores, self._kept)
+        begun = begun_with(self._table, self._scores, seed, self._kept, measure)
+        self._kept.begin(begun._asdict())
+        self._order = begun
+        self._run = algorithm.start(problem, begun.seed)
         self._worst = algorithm.worst_score(problem)
-        order = self._run.state.order if isinstance(self._run.state, CompleteState) else ()
+        assert isinstance(self._run.state, CompleteState)
+        self._run.state.begin_with(begun.first, begun.seen)
+        order = self._run.state.order
         #: in the order in which they are needed
         self.samples: list[Any] = [given[int(place)] for place in order]
         self.options = self._table.options
         self.scorer = scorer
-        self._scores = np.full((len(self.options), len(given)), np.nan)
         self._failed: dict[tuple[int, int], str] = {}
+        for (option, item), line in self._kept.failed.items():
+            cell = self.options.index(option), names.index(item)
+            self._failed[cell], self._scores[cell] = line["failed"], self._worst
+        self._earlier = int((~np.isnan(self._scores)).sum())
         self._begun: set[int] = set()
         self._ended: set[int] = set()
         self._wanted: set[tuple[int, int]] = set()
@@ -132,13 +173,19 @@ class InspectRace:
             raise RunStateError("decision: nothing was evaluated yet; run the tasks first")
         if not self._run.stopped:
             self._run.end()
+        with self._kept:
+            self._kept.end("done")
+        if self._kept.lost:
+            self._run.rest_on("lost", pulls=self._kept.lost)
         lacking = [
             Unmeasured(self.options[arm], item, why) for (arm, item), why in self._failed.items()
         ]
         answer = self._run.without(self._run.answer, lacking)
-        known = ScoreTable(self.options, self._table.items, self._scores, self._table.rewards)
-        filled = int((~np.isnan(self._scores)).sum())
-        return decided(self._run, answer, known, filled, self._failed)
+        known = ScoreTable(
+            self.options, self._table.items, self._scores, self._table.rewards, begun=self._order
+        )
+        filled = int((~np.isnan(self._scores)).sum()) - self._earlier
+        return decided(self._run, answer, known, filled, self._failed, self._earlier)
 
     # -- what tasks ask and tell ---------------------------------------------------------------
     def _ask(self) -> None:
@@ -161,6 +208,8 @@ class InspectRace:
         """Whether a sample is to run now; None: not yet. False: it is not needed."""
         if (arm, item) in self._wanted:
             return True
+        if not np.isnan(self._scores[arm, item]):
+            return False  # it is known
         if self._run.stopped or arm not in self._run.active or self._ended - {arm}:
             return False
         late = len(self._begun) < len(self.options)
@@ -176,6 +225,8 @@ class InspectRace:
         """Take in a score."""
         if (arm, item) in self._wanted:
             self._table.check(np.array([value]), [(arm, item)])
+            if (arm, item) not in self._failed:
+                self._kept.put((self.options[arm], self._table.items[item]), value)
             self._scores[arm, item] = value
             self._wanted.discard((arm, item))
             if not self._wanted:
@@ -185,6 +236,7 @@ class InspectRace:
         """A sample ended in an error: it counts as the worst score."""
         if (arm, item) in self._wanted and self._worst is not None:
             self._failed[arm, item] = why
+            self._kept.fail((self.options[arm], self._table.items[item]), why)
             self.score(arm, item, self._worst)
 
     def end(self, arm: int) -> None:
@@ -192,9 +244,23 @@ class InspectRace:
         if any(one == arm for one, _ in self._wanted):
             self._ended.add(arm)
 
+    def check_task(self, arm: int, task: Any) -> None:
+        """Whether the task of an option is that of before, as far as Inspect tells."""
+        name = self.options[arm]
+        if not self._kept.note_what(name, digest_of([getattr(task, one, None) for one in _TASK])):
+            raise InvalidInputError(
+                f"option: {name!r} was another task (its model, its solver or their settings) when "
+                f"the scores in {self._kept.path} were made; give it another name, or another cache"
+            )
+
     def place(self, sample: Any) -> int:
         """The number of a sample, by its id."""
         return self._items[sample]
+
+
+def _content(sample: Any) -> str:
+    """A text of what a sample says."""
+    return digest_of([getattr(sample, one, None) for one in ("input", "target", "choices")])
 
 
 class _Option:
@@ -213,6 +279,7 @@ class _Option:
         unknown = [one.id for one in samples if one.id not in self._race._items]
         if unknown:
             raise InvalidInputError(f"samples: {unknown[0]!r} is not one of the race's samples")
+        self._race.check_task(self._arm, task)
         _OPTIONS[str(task.eval_id)] = self
         self._race._begin(self._arm)
         return "surepick"
@@ -229,7 +296,9 @@ class _Option:
             return None
         self._skipped += 1
         decided = self._race._run.stopped
-        reason = "all is decided" if decided else "this option is ruled out"
+        known = not np.isnan(self._race._scores[self._arm, place])
+        reason = "its score is known" if known else "this option is ruled out"
+        reason = "all is decided" if decided and not known else reason
         return EarlyStop(id=id, epoch=epoch, reason=f"surepick: {reason}")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:

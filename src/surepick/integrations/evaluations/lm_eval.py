@@ -18,7 +18,12 @@ import numpy as np
 
 from surepick.errors import FormatError, InvalidInputError, listed
 from surepick.files import write_whole
-from surepick.integrations.evaluations.reading import as_table, numbers_of, read_json
+from surepick.integrations.evaluations.reading import (
+    as_table,
+    numbers_of,
+    read_json,
+    score_or_nan,
+)
 from surepick.integrations.evaluations.scores import ScoreTable
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl")
@@ -218,18 +223,17 @@ def _samples(
     filters = sorted({row.get("filter", "none") for row in rows})
     if chosen is None and len(filters) > 1:
         raise InvalidInputError(f"filter: {path} has {listed(filters)}; choose one")
+    rows = [row for row in rows if chosen is None or row.get("filter", "none") == chosen]
+    if not any(isinstance(row.get(metric), int | float) for row in rows):
+        known = listed(rows[0].get("metrics", ()) if rows else (), metric) or "none"
+        raise InvalidInputError(f"metric: {path} has no number {metric!r}; there are: {known}")
     for row in rows:
-        if chosen is not None and row.get("filter", "none") != chosen:
-            continue
         if "doc_id" not in row:
             raise FormatError(f"{path}: a line has no doc_id; is it a file of samples?")
-        if not isinstance(row.get(metric), int | float):
-            known = listed(row.get("metrics", ()), metric) or "none"
-            raise InvalidInputError(f"metric: {path} has no number {metric!r}; there are: {known}")
         item, document = f"doc {row['doc_id']}", str(row.get("doc_hash"))
         if asked.setdefault(item, document) != document:
             raise FormatError(
                 f"{path}: {item} differs from the document in the earlier files; compare models "
                 "that were run on the same documents"
             )
-        yield item, float(row[metric])
+        yield item, score_or_nan(row.get(metric), f"{path}: {item}")

@@ -15,7 +15,12 @@ import numpy as np
 
 from surepick.errors import FormatError, InvalidInputError, listed
 from surepick.files import write_whole
-from surepick.integrations.evaluations.reading import as_table, numbers_of, read_json
+from surepick.integrations.evaluations.reading import (
+    as_table,
+    numbers_of,
+    read_json,
+    score_or_nan,
+)
 from surepick.integrations.evaluations.scores import ScoreTable
 
 _ERROR = 2  # its failureReason where a test could not be made: that is no failed test
@@ -36,8 +41,9 @@ def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -
 
     Notes
     -----
-    Tests that ended in an error (a provider that did not answer) count as not evaluated. Should one
-    option have more of them than others because its answers are different, that is not seen here.
+    Tests that ended in an error (a provider that did not answer), or whose score is no number,
+    count as not evaluated. Should one option have more of them than others because its answers are
+    different, that is not seen here.
 
     Examples
     --------
@@ -153,7 +159,7 @@ def _names(rows: list[Any], place: str) -> dict[int, str]:
                 prompt.get("label") or prompt.get("raw", ""),
             ]
             found[row["promptIdx"]] = " · ".join(dict.fromkeys(filter(None, parts)))
-            _ = row["testIdx"], row["success"], float(row["score"])
+            _ = row["testIdx"], row["success"], row["score"]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(
                 f"{place}: result {number} is not one of promptfoo's "
@@ -166,10 +172,11 @@ def _names(rows: list[Any], place: str) -> dict[int, str]:
 def _score(row: dict[str, Any], score: str, place: str) -> float:
     if row.get("failureReason") == _ERROR:
         return np.nan
+    where = f"{place}: prompt {row['promptIdx']}, test {row['testIdx']}"
     if score in ("pass", "score"):
-        return float(row["success"] if score == "pass" else row["score"])
+        return score_or_nan(row["success"] if score == "pass" else row["score"], where)
     named = row.get("namedScores") or {}
     if score not in named:
         known = listed(["pass", "score", *named], score)
         raise InvalidInputError(f"score: {place} has no {score!r} in every result; known: {known}")
-    return float(named[score])
+    return score_or_nan(named[score], where)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from surepick.calls.rule import NoScore, as_score
 from surepick.errors import FormatError
 from surepick.integrations.evaluations.scores import ScoreTable
+
+_log = logging.getLogger(__name__)
 
 
 def read_json(text: str, place: str) -> Any:
@@ -19,6 +24,16 @@ def read_json(text: str, place: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise FormatError(f"{place} is not JSON: {error}") from None
+
+
+def score_or_nan(value: Any, place: str) -> float:
+    """A score of a file; not a number where it is none, which is said: one bad line is one cell."""
+    try:
+        return as_score(value)
+    except NoScore as error:
+        what = str(error).removeprefix("it returned ")
+        _log.warning("%s: the score is %s; it counts as not evaluated", place, what)
+        return math.nan
 
 
 def as_table(cells: Iterable[tuple[str, str, float]], rewards: Any, place: str) -> ScoreTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +25,12 @@ class Begun(NamedTuple):
     seen: tuple[int, ...]  #: others on which something was known
     known: str  #: a digest of options, items and scores, as the table was left
     measure: str | None  #: what measured
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Begun:
+        """That of a file."""
+        both = {name: tuple(kept[name]) for name in ("first", "seen")}
+        return cls(**{**kept, **both})
 
 
 @dataclass(frozen=True, eq=False)

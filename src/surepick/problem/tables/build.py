@@ -14,9 +14,10 @@ from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.noise import usual
 from surepick.problem.problem import Problem
-from surepick.problem.tables.cells import MAX_LEVELS, require_complete
+from surepick.problem.tables.cells import MAX_LEVELS, as_number, require_complete
 from surepick.problem.tables.encode import Named, by_formula, main_effects
 from surepick.problem.tables.naming import (
+    HEADINGS,
     LABEL_NAMES,
     as_seen,
     describing,
@@ -213,6 +214,7 @@ def labels_of(
         if table.index is not None:
             return table.index, None
         label = naming(table, taken)
+        _refuse_list(table, label)
         if label is None:
             notes.append(
                 "No column names the options: they are called by their row numbers, starting at 0."
@@ -237,6 +239,20 @@ def labels_of(
                 f"already; labels must differ"
             )
     return labels, label
+
+
+def _refuse_list(table: Columns, label: str | None) -> None:
+    """Refuse a file whose first option would be lost, as its line is taken for names of columns."""
+    if table.headed or any(name.lower().removesuffix("s") in HEADINGS for name in table.cells):
+        return
+    first = ", ".join(table.cells)
+    listed = label is not None and len(table.cells) == 1
+    if listed or any(as_number(name) is not None for name in table.cells):
+        raise InvalidInputError(
+            f"{table.where}: is its first line ({first:.80}) an option, or does it name the "
+            "columns? If it is an option, write a line above it, such as 'label' and names of the "
+            "other columns; if it names them, say which one has the labels (label=…, --label)"
+        )
 
 
 def _independent(

@@ -16,6 +16,11 @@ from surepick.problem.tables.read import Columns
 
 #: columns taken as labels where the caller names none, the best first
 LABEL_NAMES = ("label", "name", "option", "id")
+#: what lists of options are headed by, too: where there is one column, such a line is no option
+HEADINGS = frozenset(
+    ["arm", "candidate", "design", "id", "item", "label", "layout", "model", "name", "option"]
+    + ["prompt", "title", "treatment", "variant", "version"]
+)
 _ID = re.compile(r"(.*[_\W])?(id|uuid|key|nr|no|index|row)\.?|.*[a-z]I[Dd]", re.ASCII)
 _MANY = 20  # options: so many different texts are names, and not the levels of a category
 

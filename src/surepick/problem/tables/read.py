@@ -48,6 +48,7 @@ class Columns:
     rows: list[str]  #: "line 7" of a file, "row 'blue'" of a DataFrame
     index: list[str] | None = None  #: labels of a DataFrame's rows, where they are not 0, 1, ...
     notes: list[str] = field(default_factory=list)
+    headed: bool = True  #: whether names of columns are known to be such; not of a file of lines
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -246,7 +247,7 @@ def _from_csv(text: str, where: str) -> Columns:
     cells = {
         name: [_clean(record[j]) for record in records] for j, name in enumerate(header) if name
     }
-    return Columns(where, cells, rows, None, notes)
+    return Columns(where, cells, rows, None, notes, headed=False)
 
 
 def _from_frame(frame: Any, where: str) -> Columns:

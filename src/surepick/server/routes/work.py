@@ -194,3 +194,20 @@ async def fail(request: Request, name: str, body: messages.Fail) -> Json:
         return Json({"returned": returned})
 
     return await service_of(request).studies.use(name, work)
+
+
+@routes.post("/studies/{name}/keep", **spec(MEASURERS, messages.Kept))
+async def keep(request: Request, name: str, body: messages.Keep) -> Json:
+    """Say which pulls are still being measured: their workers have them for longer.
+
+    Nobody keeps a pull for longer than is allowed in all.
+    """
+
+    async def work(opened: Opened) -> Json:
+        token, longest = caller_of(request).token, service_of(request).settings.max_lease
+        lease = min(body.lease, longest)
+        if token.expires is not None:
+            lease = min(lease, max(token.expires - time.time(), 1e-3))
+        return Json({"held": await opened.keep(body.held, lease, token.owner, longest)})
+
+    return await service_of(request).studies.use(name, work)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.sequential import SequentialState
+from surepick.research.sequential import SequentialState
 from surepick.run import Run
 from surepick.simulate.conformance.tools import (
     MOST_PULLS,

@@ -157,7 +157,7 @@ class SqlTransaction(SqlTraffic, Transaction):
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         query = (
             select(checked(batches.c.number), batches.c.first + batches.c.size, batches.c.survivors)
-            .where(batches.c.study == _s, batches.c.number < _n)
+            .where(batches.c.study == _s, batches.c.number < _n, batches.c.survivors.is_not(None))
             .order_by(batches.c.number)
         )
         return [Closed(*row) for row in self._run(query, {"_s": study, "_n": last})]
@@ -242,7 +242,10 @@ class SqlTransaction(SqlTraffic, Transaction):
         self._write(sql.ADD_TELL, *({"study": study, **vars(tell)} for tell in new))
 
     def change_tells(self, study: int, changed: Sequence[Tell]) -> None:
-        rows = ({"_s": study, "_pull": tell.pull, "_value": tell.value} for tell in changed)
+        rows = (
+            {"_s": study, "_pull": one.pull, "_value": one.value, "_numbers": one.numbers}
+            for one in changed
+        )
         self._write(sql.CHANGE_TELL, *rows)
 
     def drop_tells(self, study: int, pulls: Sequence[int]) -> None:

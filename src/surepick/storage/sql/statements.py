@@ -77,7 +77,11 @@ CHANGE_LEASE = (
 )
 DROP_LEASE = delete(leases).where(leases.c.study == _s, leases.c.pull == _pull)
 _one_tell = tells.c.study == _s, tells.c.pull == _pull
-CHANGE_TELL = update(tells).where(*_one_tell).values(value=bindparam("_value"))
+CHANGE_TELL = (
+    update(tells)
+    .where(*_one_tell)
+    .values(value=bindparam("_value"), numbers=bindparam("_numbers", type_=tells.c.numbers.type))
+)
 DROP_TELL = delete(tells).where(*_one_tell)
 SET_PROGRESS = update(progress).where(progress.c.study == _s)
 REWARDS = (

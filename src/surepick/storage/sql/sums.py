@@ -21,10 +21,12 @@ from sqlalchemy.sql.functions import FunctionElement
 _COLUMN, _FUNCTION, _CHECKED = "sum", "surepick_sum", "surepick_checked"
 _EXACT = 2**53  # from here on floats skip whole numbers
 
+_WHOLE = (int, bool)
+
 
 def sum_of(*values: Any) -> int:
     """The sum over a row; whole numbers count as such in columns of either kind."""
-    plain = [float(v) if isinstance(v, int) and abs(v) < _EXACT else v for v in values]
+    plain = [float(v) if type(v) in _WHOLE and -_EXACT < v < _EXACT else v for v in values]
     return zlib.crc32(repr(plain).encode("utf-8", "surrogatepass"))
 
 

@@ -121,6 +121,7 @@ class Scene(Protocol):
     @property
     def paired(self) -> bool: ...  #: whether two options are compared in each measurement
     def check_reward(self, pull: int, value: float | str) -> float: ...
+    def check_number(self, pull: int, name: str, value: float) -> float: ...
     def told(self) -> Iterator[Tell]: ...
     def progress(self) -> StudyProgress: ...
     def run(self) -> tuple[Run, StudyProgress]:
@@ -135,8 +136,10 @@ class Scene(Protocol):
         """What that log leads to once rewards are changed: the run, and who is in after batches."""
         ...
 
-    def rereported(self, reports: Sequence[Report]) -> tuple[Run, list[int]]:
-        """What other reports of traffic lead to."""
+    def rereported(
+        self, reports: Sequence[Report], aside: Sequence[str] = ()
+    ) -> tuple[Run, list[int]]:
+        """What other reports of traffic lead to, or these without periods of such names."""
         ...
 
 

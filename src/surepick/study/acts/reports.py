@@ -13,15 +13,18 @@ as any other.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.algorithms.pulls import Pulls
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, RunStateError, TellConflictError
+from surepick.problem import Problem
 from surepick.problem.noise import BySegment
 from surepick.run import Run
 from surepick.run.codec import dumps
@@ -41,6 +44,9 @@ from surepick.study.acts.base import (
     Step,
     Who,
 )
+from surepick.study.acts.options import BATCH
+from surepick.study.acts.rewards import ASIDE
+from surepick.study.checks.typed import rates
 from surepick.study.digests import digest_of, sha
 from surepick.study.pulls import as_name, said_by
 from surepick.study.segments import segment_of
@@ -51,7 +57,11 @@ from surepick.study.traffic.results import Recorded, plain
 from surepick.study.traffic.rules import TrafficRules, deal_seed, demanded_rules
 from surepick.text import plural
 
+_LOOKED_AT = 60  # periods before, beside which a report is looked at
 CORRECTED = "report corrected"
+#: of a period that was set aside, and never reported
+EMPTY = Counts((), (), ())
+_NOBODY = dumps(Pulls.from_counts(np.zeros(1, dtype=np.int64)).columns())
 
 #: what to know about it, for users
 CAUTION = (
@@ -123,16 +133,16 @@ class ReportChange:
         own["rows"] = rows
         return cls(**own)
 
-    def certified(self) -> dict[str, Any]:
-        """As certificates list it."""
+    def certified(self, skipped: Sequence[int]) -> dict[str, Any]:
+        """As certificates list it, which do not have the periods of these numbers."""
         rows = [
             {"arm": row.arm, "bucket": row.bucket, "old": list(row.old), "new": list(row.new)}
             for row in self.rows
         ]
         by = said_by(self.by, self.token)
-        names = ("asked", "at", "reason")
-        own = {name: getattr(self, name) for name in names}
-        return own | {"period": self.number, "by": by, "rows": rows}
+        period, asked = (n - sum(one < n for one in skipped) for n in (self.number, self.asked))
+        own = {"asked": asked, "at": self.at, "reason": self.reason}
+        return own | {"period": period, "by": by, "rows": rows}
 
 
 def read(tx: Transaction, study: int, scene: Scene) -> list[ReportChange]:
@@ -254,7 +264,7 @@ class _Record(_OfPeriod):
         """Take in what came of a period."""
         name, rules, study = given["period"], given["rules"], scene.record.id
         run, at = scene.run()
-        due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
+        aside, due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
         try:
             counts = read_report(run.problem_ahead, given["report"], _shares(due, run))
         except NobodyCame:
@@ -267,31 +277,48 @@ class _Record(_OfPeriod):
                 f"period {name!r} was already recorded with other numbers, which still count. "
                 "If they are wrong, correct the report"
             )
+        asked = _questions(scene, run.problem_ahead, due.number, counts)
         if known is not None or given["check"]:
             status = "checked" if known is None else "duplicate"
-            return self.done(_recorded(name, status, counts, run), who, at.now)
+            return self.done(_recorded(name, status, counts, run, asked), who, at.now)
         began = scene.storage.read(lambda tx: tx.periods(study, 0, 1))[0].at
-        told = told_to(run.problem, counts)
-        tell_report(run, told, at.now - began, deal_seed(scene.record))
-        text, visits = run.to_json(), sum(counts.visits)
+        pulls = _NOBODY
+        for _ in aside.before:
+            run.skip()
+        if name in aside.names:
+            run.skip()
+        else:
+            told = told_to(run.problem, counts)
+            tell_report(run, told, at.now - began, deal_seed(scene.record))
+            pulls = dumps(run.told()[-1].pulls.columns())
+        text, left = run.to_json(), run.state.left()
+        visits = 0 if name in aside.names else sum(counts.visits)
         new = Report(due.number, counts.to_json(), at.now, who.token)
+        missing = [Report(one.number, EMPTY.to_json(), at.now) for one in aside.before]
         content = {"period": due.number, "name": name, "report": digest_of(asdict(new))}
+        if missing:  # that need no report any more
+            content["before"] = [
+                {"period": one.number, "name": one.name, "report": digest_of(asdict(report))}
+                for one, report in zip(aside.before, missing, strict=True)
+            ]
 
         def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
             if due.name is None:
                 tx.name_period(study, due.number, name)
+            for report in missing:
+                tx.add_report(study, report)
+                tx.add_batch(study, BatchRecord(report.period, now.first, 0, _NOBODY, left))
             tx.add_report(study, new)
-            pulls, left = dumps(run.told(now.batch)[0].pulls.columns()), run.state.left()
-            tx.add_batch(study, BatchRecord(now.batch, now.first, visits, pulls, left))
+            tx.add_batch(study, BatchRecord(due.number, now.first, visits, pulls, left))
             if run.stopped:
                 chain.answer(tx, study, run.answer, text, now.now)
-            after = replace(now, batch=now.batch + 1, first=now.first + visits)
+            after = replace(now, batch=due.number + 1, first=now.first + visits)
             return replace(after, finished=run.stopped, paused=now.paused and not run.stopped)
 
         def same(tx: Transaction) -> bool:
             return tx.periods(study, due.number, due.number + 1) == [due]
 
-        outcome = _recorded(name, "accepted", counts, run)
+        outcome = _recorded(name, "accepted", counts, run, asked)
         content |= {"run": sha(text)}
         content |= {key: said for key, said in (("by", who.by), ("reason", who.reason)) if said}
         how = {"more": write, "same": same, "outcome": outcome, "text": text}
@@ -348,18 +375,44 @@ class _Record(_OfPeriod):
         return Recorded(**{name: act.details[name] for name in Recorded.__dataclass_fields__})
 
 
-def _recorded(name: str, status: str, counts: Counts, run: Run) -> dict[str, Any]:
+def _recorded(name: str, status: str, counts: Counts, run: Run, asked: list[str]) -> dict[str, Any]:
     visits = sum(counts.visits)
-    return Recorded(name, status, visits, run.state.left(), run.stopped).to_dict()
+    return Recorded(name, status, visits, run.state.left(), run.stopped, asked).to_dict()
+
+
+def _questions(scene: Scene, problem: Problem, before: int, counts: Counts) -> list[str]:
+    """What to ask about a report, beside those of the periods before."""
+    first, study = max(0, before - _LOOKED_AT), scene.record.id
+    kept = scene.storage.read(lambda tx: tx.reports(study, first, before))
+    reports, labels = [Counts.from_json(one.content) for one in kept], problem.labels
+    found = list[str]()
+    for number, kind in ((None, problem.noise_kind), *problem.numbers.items()):
+        if number is not None and number not in (counts.numbers or {}):
+            continue
+        known = [one.totals(number) for one in reports if number in (None, *(one.numbers or {}))]
+        now = counts.totals(number)
+        found += rates(known, now, labels, number or "", successes=kind.successes)
+    return found
+
+
+class _Aside(NamedTuple):
+    """Periods that were set aside: their names, and those that come before the one that is due."""
+
+    names: frozenset[str]
+    before: list[Period]
 
 
 def _due(
     tx: Transaction, study: int, at: StudyProgress, rules: TrafficRules, name: str
-) -> tuple[Period, Report | None]:
-    """The period of this name, and its report if there is one."""
-    named = tx.period_named(study, name)
+) -> tuple[_Aside, Period, Report | None]:
+    """The period of this name, and its report if there is one.
+
+    Whatever was set aside before it need not be reported.
+    """
+    named, names = tx.period_named(study, name), set_aside(tx, study)
     if named is not None and named.number < at.batch:
-        return named, tx.reports(study, named.number, named.number + 1)[0]
+        known = tx.reports(study, named.number, named.number + 1)[0]
+        return _Aside(names, []), named, known
     if at.finished:
         raise RunStateError(
             f"the study is finished: period {name!r} came after the end and does not count"
@@ -370,6 +423,8 @@ def _due(
             f"no shares were stored for period {name!r}. Visitors count only if the shares "
             "were fixed before they came: ask for shares first (split)"
         )
+    before = list(takewhile(lambda one: one.name in names and one.name != name, running[:-1]))
+    running = running[len(before) :]
     first = running[0]
     if named is None and first.name is not None:
         raise RunStateError(
@@ -383,7 +438,13 @@ def _due(
             "their shares were stored"
         )
     _check_window(at, rules.window, running, name)
-    return first, None
+    return _Aside(names, before), first, None
+
+
+def set_aside(tx: Transaction, study: int) -> frozenset[str]:
+    """The names of periods, or strata, that were set aside."""
+    said = (json.loads(link.content) for link in tx.links(study, [ASIDE]))
+    return frozenset(one["name"] for one in said if one["of"] != BATCH)
 
 
 def _check_window(at: StudyProgress, window: float, running: list[Period], name: str) -> None:
@@ -430,6 +491,11 @@ class _CorrectReport(_OfPeriod, Changing):
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
         """Let another report count for a period that was recorded."""
         name, study, now = given["period"], scene.record.id, scene.run()[0]
+        if name in scene.storage.read(lambda tx: set_aside(tx, study)):
+            raise InvalidInputError(
+                f"period {name!r} was set aside, so its numbers do not count; there is nothing to "
+                "correct"
+            )
         at, due, periods, reports, made = scene.storage.read(
             lambda tx: (*_recorded_period(tx, study, name), read(tx, study, scene))
         )
@@ -447,7 +513,7 @@ class _CorrectReport(_OfPeriod, Changing):
 
         def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
             tx.change_report(study, new)
-            return replace(now, first=_change_batches(tx, study, due.number, reports, run, left))
+            return replace(now, first=change_batches(tx, study, due.number, reports, run, left))
 
         def same(tx: Transaction) -> bool:
             return len(tx.periods(study)) == periods
@@ -492,7 +558,7 @@ def _recorded_period(
     return at, due, len(tx.periods(study)), tx.reports(study)
 
 
-def _change_batches(
+def change_batches(
     tx: Transaction, study: int, first: int, reports: list[Report], run: Run, left: list[int]
 ) -> int:
     """Write what the batches from this period on have become; returns all visits."""
@@ -503,9 +569,11 @@ def _change_batches(
         kept = tx.batch(study, number)
         assert kept is not None
         counts, pulls = Counts.from_json(report.content), kept.pulls
-        if number == first:
-            pulls = dumps(told_to(run.problem, counts).pulls.columns())
         size = sum(counts.visits)
+        if number in run.skipped:
+            pulls, size = _NOBODY, 0
+        elif number == first:
+            pulls = dumps(told_to(run.problem, counts).pulls.columns())
         changed = replace(kept, first=visits, size=size, pulls=pulls, survivors=left[number])
         tx.change_batch(study, changed)
         visits += size

@@ -1,6 +1,7 @@
 """Rewards that turn out to be wrong: corrected, or withdrawn.
 
 As long as its batch is open, a reward is simply replaced; one that is withdrawn is measured again.
+Further numbers of a measurement are corrected one by one, and withdrawn and brought back with it.
 Once it has been counted, everything is worked out again from the log: every batch as it was asked
 for, with the rewards that count now. A batch may then have fewer pulls than were asked for; bets on
 it are made on what is left.
@@ -32,7 +33,8 @@ from surepick.study.acts.base import Act, ActKind, Field, Measured, Scene, Step,
 from surepick.study.pulls import as_pull, said_by
 
 CORRECTED, WITHDRAWN = "corrected", "withdrawn"
-KINDS = (CORRECTED, WITHDRAWN)
+ASIDE = "set aside"  # with all of its day, plate or batch: see :mod:`surepick.study.acts.aside`
+KINDS = (CORRECTED, WITHDRAWN, ASIDE)
 
 #: what to know about it, for users
 CAUTION = (
@@ -45,7 +47,7 @@ CAUTION = (
 
 @dataclass(frozen=True)
 class Change:
-    """What became of a reward after it was told.
+    """What became of a reward, or of a further number, after it was told.
 
     Examples
     --------
@@ -69,6 +71,9 @@ class Change:
     reason: str
     token: str | None = None  #: id of the token it was changed with; None: on this machine
     stratum: str | None = None  #: the day, plate, … of the pull
+    number: str | None = None  #: the further number that it is about; None: the reward
+    numbers: str | None = None  #: all further numbers as they are from now on, as JSON
+    aside: int | None = None  #: with which of all things that were set aside; None: by itself
 
     @property
     def counted(self) -> bool:
@@ -83,6 +88,7 @@ class Change:
     def in_words(self, label: str | None = None) -> str:
         """What was done, as a sentence, which may name the option."""
         pull = f"Pull {self.pull}" if label is None else f"Pull {self.pull} ({label})"
+        pull += f", {self.number}" if self.number is not None else ""
         if self.new is not None:
             before = (
                 " (it was withdrawn before)" if self.old is None else f" instead of {self.old:g}"
@@ -107,33 +113,41 @@ class Change:
         batch, asked = (n - sum(one < n for one in skipped) for n in (self.batch, self.asked))
         own = {name: getattr(self, name) for name in names}
         own["batch"] = None if self.batch in skipped else batch
+        own |= {} if self.number is None else {"number": self.number}
+        own |= {} if self.aside is None else {"aside": self.aside}
         return own | {"asked": asked, "by": who}
 
 
 def read(tx: Transaction, study: int) -> list[Change]:
-    """All changes of a study, in order."""
-    return [one for link in tx.links(study, KINDS) for one in of_link(link)]
+    """All changes of a study, in order, with those of what was set aside."""
+    links = tx.links(study, KINDS)
+    places = {one.number: i for i, one in enumerate(one for one in links if one.kind == ASIDE)}
+    return [replace(one, aside=places.get(link.number)) for link in links for one in of_link(link)]
 
 
 def of_link(link: Link) -> list[Change]:
     """The changes that a link of the chain is about."""
     content = json.loads(link.content)
-    return [
-        Change(
-            one["pull"],
-            one["arm"],
-            one["batch"],
-            content["asked"],
-            None if one["was"] is None else one["was"][0],
-            one["now"],
-            link.at,
-            content["by"],
-            content["reason"],
-            content["token"],
-            one["stratum"],
-        )
-        for one in content["changes"]
-    ]
+    return [_change(one, content, link.at) for one in content.get("changes", ())]
+
+
+def _change(one: dict[str, Any], content: dict[str, Any], at: float) -> Change:
+    """One change of a link."""
+    was, now, number = one["was"], one["now"], one.get("number")
+    old, numbers = None, one.get("numbers")  # of a reward that came back
+    if was is not None:
+        old, numbers = was[0], was[4] if len(was) > 4 else None
+    if number is not None:
+        kept = json.loads(numbers or "{}")
+        old, numbers = kept.get(number), _with_number(numbers, number, now)
+    own = (one["pull"], one["arm"], one["batch"], content["asked"], old, now, at)
+    who = (content["by"], content["reason"], content["token"])
+    return Change(*own, *who, one["stratum"], number, numbers)
+
+
+def _with_number(numbers: str | None, name: str, value: float) -> str:
+    """Further numbers as they are kept, with another one of this name."""
+    return json.dumps(json.loads(numbers or "{}") | {name: value}, sort_keys=True)
 
 
 class ChangeRewards(ActKind):
@@ -175,10 +189,15 @@ class ChangeRewards(ActKind):
             return None
         measured = scene.measured(list(values))
         earlier = scene.storage.read(lambda tx: read(tx, scene.record.id))
-        numbered = bool(scene.problem.numbers)
-        made, known = _changes(measured, earlier, values, who, numbered)
+        made, known = changes(measured, earlier, values, who, given.get("number"))
         if not made:
             return self.done(self._labelled(known, scene), who, known[0].at)
+        return self.changed(scene, measured, made, {})
+
+    def changed(
+        self, scene: Scene, measured: Measured, made: list[Change], said: dict[str, Any]
+    ) -> Step:
+        """The step that makes these changes; a link says so with what else there is to say."""
         at, tells = measured.at, measured.tells
         before = {one.pull: tells[one.pull] for one in made if one.pull in tells}
         run, survivors, finished = None, [], at.finished
@@ -196,19 +215,20 @@ class ChangeRewards(ActKind):
         def same(tx: Transaction) -> bool:
             return tx.tells(number, [one.pull for one in made]) == before
 
-        content = _content(made, before)
+        content = _content(made, before) | said
         return Step(at, content, run, finished, more=write, same=same)
 
 
-def _changes(
+def changes(
     measured: Measured,
     made: list[Change],
     values: dict[int, float | None],
     who: Who,
-    numbered: bool,
+    number: str | None,
 ) -> tuple[list[Change], list[Change]]:
     """What has to be changed, and where nothing has: the changes that were made before."""
     earlier = {one.pull: one for one in made}
+    same = {one.pull: one for one in made if one.number == number}
     new, known = [], []
     for pull, value in values.items():
         tell, last = measured.tells.get(pull), earlier.get(pull)
@@ -222,22 +242,32 @@ def _changes(
                 else ""
             )
             raise UnknownPullError(f"pull {pull} has no reward{waits}; nothing was changed")
-        old = None if tell is None else tell.value
-        if old == value:
-            if last is None:
-                raise InvalidInputError(
-                    f"pull {pull} already has the reward {value!r}; nothing was changed"
-                )
-            known.append(last)
-            continue
-        if tell is None and value is not None and numbered:
+        if tell is None and last is not None and last.aside is not None and value is not None:
             raise InvalidInputError(
-                f"pull {pull} was withdrawn with its further numbers, which count together; a "
-                "reward alone cannot come back. Nothing was changed"
+                f"pull {pull} was set aside with others, and does not count; nothing was changed"
             )
+        if tell is None and number is not None:
+            raise UnknownPullError(
+                f"pull {pull} was withdrawn, {number} with it; correct the reward first, and all "
+                "of it counts again. Nothing was changed"
+            )
+        old = None if tell is None else tell.value
+        numbers = tell.numbers if tell is not None else last.numbers if last is not None else None
+        if number is not None:
+            old = json.loads(numbers or "{}").get(number)
+        if old == value:
+            if pull not in same:
+                what = "reward" if number is None else number
+                raise InvalidInputError(
+                    f"pull {pull} already has the {what} {value!r}; nothing was changed"
+                )
+            known.append(same[pull])
+            continue
+        if number is not None and value is not None:
+            numbers = _with_number(numbers, number, value)
         known_as = tell or last
         stratum = None if known_as is None else known_as.stratum
-        said = (0.0, who.by, who.reason, who.token, stratum)
+        said = (0.0, who.by, who.reason, who.token, stratum, number, numbers)
         new.append(Change(pull, arm, batch, measured.at.batch, old, value, *said))
     return new, known
 
@@ -259,9 +289,17 @@ def _content(made: Sequence[Change], before: dict[int, Tell]) -> dict[str, Any]:
                 "was": _told(before.get(one.pull)),
                 "now": one.new,
             }
+            | _of_number(one, one.pull in before)
             for one in made
         ],
     }
+
+
+def _of_number(one: Change, there: bool) -> dict[str, str]:
+    """Which further number changed; or all of them, where a reward comes back."""
+    if one.number is not None:
+        return {"number": one.number}
+    return {} if there or one.numbers is None else {"numbers": one.numbers}
 
 
 def _told(tell: Tell | None) -> list[Any] | None:
@@ -279,13 +317,13 @@ def _change_rewards(
     back = [one for one in made if one.pull not in before and one.new is not None]
     tx.change_tells(
         number,
-        [replace(before[one.pull], value=one.new) for one in there if one.new is not None],
+        [_corrected(before[one.pull], one) for one in there if one.new is not None],
     )
     tx.drop_tells(number, [one.pull for one in gone])
     for one in back:
         value = float(one.new or 0.0)
-        told = Tell(one.pull, one.arm, value, one.by, now.now, one.token, one.stratum)
-        tx.add_tells(number, [told])
+        own = (one.by, now.now, one.token, one.stratum, one.numbers)
+        tx.add_tells(number, [Tell(one.pull, one.arm, value, *own)])
     again = [one for one in gone if not one.counted]  # to be measured once more
     for one in again:
         free = Lease(one.pull, one.arm, None, now.now, since=now.now, stratum=one.stratum)
@@ -294,11 +332,19 @@ def _change_rewards(
     return replace(now, told=now.told - len(again) + early, early=now.early - early)
 
 
+def _corrected(tell: Tell, change: Change) -> Tell:
+    """What counts of a pull once its reward, or a further number, is changed."""
+    assert change.new is not None
+    if change.number is not None:
+        return replace(tell, numbers=change.numbers)
+    return replace(tell, value=change.new)
+
+
 class _Correct(ChangeRewards):
     kind, link = "correct", CORRECTED
     about = (
-        "Let another reward count for a pull that was told wrongly. As long as its batch is open, "
-        "the reward is replaced; afterwards everything is worked out again."
+        "Let another reward, or another further number, count for a pull that was told wrongly. As "
+        "long as its batch is open, it is replaced; afterwards everything is worked out again."
     )
     own = True
     fields = (
@@ -309,6 +355,13 @@ class _Correct(ChangeRewards):
             "The correct reward; where two options are compared, the label of the better one or "
             "'tie'.",
             example=4.2,
+        ),
+        Field(
+            "number",
+            str,
+            "The further number that 'reward' is about, such as latency; left out: the reward.",
+            None,
+            {"maxLength": 200},
         ),
     )
 
@@ -333,9 +386,14 @@ class _Correct(ChangeRewards):
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         """A reward that can be recorded."""
         given = self.filled(given | {"pull": as_pull(given.get("pull"))})
-        reward = given["reward"] if scene.paired else real(given["reward"], "reward")
-        value = scene.check_reward(given["pull"], reward)
-        return {"values": {given["pull"]: value}}
+        number, value = given["number"], given["reward"]
+        if number is not None:
+            value = scene.check_number(given["pull"], number, real(value, number))
+        else:
+            value = scene.check_reward(
+                given["pull"], value if scene.paired else real(value, "reward")
+            )
+        return {"values": {given["pull"]: value}, "number": number}
 
 
 class _Withdraw(ChangeRewards):

@@ -23,6 +23,7 @@ from surepick.study.acts.base import Act, ActKind, Measured, Scene, Step, Who
 from surepick.study.acts.rewards import Change
 from surepick.study.desk import rebuild
 from surepick.study.desk.desk import Desk
+from surepick.study.pulls import Reward
 from surepick.study.traffic.rules import sends_traffic
 
 
@@ -136,6 +137,10 @@ class OnDesk:
     def check_reward(self, pull: int, value: float | str) -> float:
         return self._desk.check_value((pull, value), None).value
 
+    def check_number(self, pull: int, name: str, value: float) -> float:
+        one = Reward(pull, 0.0, numbers={name: value}).with_numbers(self.problem.numbers, ())
+        return dict(one.numbers or {})[name]
+
     def told(self) -> Iterator[Tell]:
         return self._desk.told()
 
@@ -158,7 +163,9 @@ class OnDesk:
         assert self._log is not None
         return rebuild.follow(self.record, self._log.with_changes(changes))
 
-    def rereported(self, reports: Sequence[Report]) -> tuple[Run, list[int]]:
+    def rereported(
+        self, reports: Sequence[Report], aside: Sequence[str] = ()
+    ) -> tuple[Run, list[int]]:
         return self.storage.read(
-            lambda tx: rebuild.follow_reports(tx, self.record, reports, corrected=True)
+            lambda tx: rebuild.follow_reports(tx, self.record, reports, True, aside)
         )

@@ -118,7 +118,7 @@ class Checks:
     def from_dict(cls, saved: dict[str, Any]) -> Checks:
         """What :meth:`to_dict` made."""
         fit, noise = saved["fit"], saved["noise"]
-        scales, ratio, own = (saved.get(name) for name in ("scales", "ratio", "own_past"))
+        scales, ratio, own = (saved[name] for name in ("scales", "ratio", "own_past"))
         estimate = None
         if noise is not None:
             ends = (noise["low"], noise["high"])
@@ -132,7 +132,7 @@ class Checks:
             None if scales is None else _as_finding(scales),
             None if ratio is None else _as_finding(ratio),
             None if own is None else _as_finding(own),
-            saved.get("repeated", ""),
+            saved["repeated"],
         )
 
 
@@ -315,6 +315,6 @@ def _as_finding(saved: dict[str, Any]) -> Finding:
         tuple(saved["arms"]),
         saved["blind"],
         math.inf if saved["noticeable"] is None else saved["noticeable"],
-        saved.get("unclear", False),
-        saved.get("harmless", False),
+        saved["unclear"],
+        saved["harmless"],
     )

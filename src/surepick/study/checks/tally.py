@@ -19,7 +19,7 @@ from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Rewards, StudyProgress
 
-_PIECE = 2000  # rewards that are read together
+_PIECE = 10_000  # rewards that are read together: about a tenth of a second
 _SWEEPS = 20  # that fit levels of strata and means of arms to each other
 _CLOCK_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
 

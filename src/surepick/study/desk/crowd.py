@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from surepick.arrays.validate import TEN_YEARS, positive, whole
 from surepick.errors import SurepickError, UnknownPullError
@@ -43,6 +44,14 @@ class Handed:
     finished: bool
 
 
+_A = TypeVar("_A", Ask, Wanted)
+
+
+def _who_has(wanted: _A, asked: Asked) -> _A:
+    """What somebody asks for once more who has been handed something, and did not measure it."""
+    return replace(wanted, still=wanted.still | {one.pull for one in asked.leases})
+
+
 class Crowd:
     """Asks and tells of many workers for one study.
 
@@ -75,21 +84,25 @@ class Crowd:
         def work(tx: Transaction) -> tuple[list[Told], dict[int, Asked] | None]:
             nonlocal tries
             tries += 1
-            told, complete = leases.tell(tx, desk.record.id, together, desk.who(together[0]), aside)
+            who = desk.who(together[0])
+            told, complete = leases.tell(tx, desk.record.id, together, who, aside, desk.strata)
             return told, None if complete else self._lease_all(tx, wanted, tries > 1)
 
         try:
             told, asked = desk.storage.write(work)
         except UnknownPullError:  # one worker's mistake, but nothing was recorded for anyone
             return self.tell(tells), self.ask(asks)
-        rest = iter(desk.look.noted(told))
+        rest = iter(desk.look.noted(told, together))
         answers = [
             one if isinstance(one, SurepickError) else [next(rest) for _ in one] for one in checked
         ]
         if asked is None:
             desk.advance_quietly()
-        if asked is None or any(one.advance or one.plan for one in asked.values()):
+        if asked is None:
             return answers, self.ask(asks)
+        if any(one.advance or one.plan for one in asked.values()):
+            again = [_who_has(one, asked[i]) if i in asked else one for i, one in enumerate(asks)]
+            return answers, self.ask(again)
         for i, given in self._handed(wanted, asked).items():
             found[i] = given
         return answers, [one for one in found if one is not None]
@@ -187,6 +200,7 @@ class Crowd:
                 desk.plan_ahead()
             else:
                 break
+            asks = {i: _who_has(one, asked[i]) for i, one in asks.items()}
         return self._handed(asks, asked)
 
     def _lease_all(self, tx: Transaction, asks: dict[int, Wanted], again: bool) -> dict[int, Asked]:

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.base import Algorithm
+from surepick.arrays.validate import TEN_YEARS, positive
 from surepick.errors import InvalidInputError, RunStateError, SurepickError, UnknownPullError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress, StudyRecord, Tell
+from surepick.study.acts.reports import set_aside
 from surepick.study.again import AGAIN
 from surepick.study.desk import asking, leases, next_batch, rebuild, waiting
 from surepick.study.desk.look import Look
@@ -31,7 +33,7 @@ from surepick.study.desk.opened import OpenBatches
 from surepick.study.hedge import HEDGE
 from surepick.study.named import Said, refuse_others
 from surepick.study.overlap import OVERLAP, worth_it
-from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
+from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, has_a_name
 from surepick.study.strata import stamp
 from surepick.study.traffic.rules import sends_traffic
 
@@ -161,6 +163,9 @@ class Desk:
     def lease(self, tx: Transaction, wanted: asking.Wanted, again: bool) -> asking.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
         self._refuse_traffic()
+        if self.strata is not None and self._is_set_aside(tx, wanted.stratum):
+            at = tx.progress(self.record.id)
+            return asking.Asked([], at.finished, False, at.batch, at.asked)
         worker = wanted.holder.worker
         named = not worker.startswith(ANONYMOUS)
         return asking.ask(
@@ -174,6 +179,19 @@ class Desk:
             on_items=self.on_items,
             may_plan=lambda at: self._may_plan(tx, at, worker),
             hedge=self._hedges,
+        )
+
+    def _is_set_aside(self, tx: Transaction, given: str | None) -> bool:
+        """Whether what is handed out now would not count; an error where somebody asked for it."""
+        now = tx.progress(self.record.id, lock=True).now
+        stratum = stamp(self.strata, given, now)
+        if stratum not in set_aside(tx, self.record.id):
+            return False
+        if given is None:  # nothing until tomorrow
+            return True
+        raise InvalidInputError(
+            f"stratum: {self.strata} {given!r} was set aside, so nothing measured in it counts; "
+            "ask for another one"
         )
 
     def lease_more(self, wanted: asking.Wanted) -> list[Lease]:
@@ -333,13 +351,13 @@ class Desk:
     def _tell(self, rewards: Sequence[Reward]) -> list[Told]:
         first, aside = rewards[0], self.aside(rewards)
         alone = aside is None and len(rewards) == 1
-        alone &= first.numbers is None
+        alone &= first.numbers is None and self.strata is None
         if alone and self.storage.tell_one(self.record.id, *first[:4]):
-            return self.look.noted([Told(first.pull, "accepted", first.value)])
+            return self.look.noted([Told(first.pull, "accepted", first.value)], rewards)
         told, complete = self.storage.write(
-            lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first), aside)
+            lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first), aside, self.strata)
         )
-        told = self.look.noted(told)
+        told = self.look.noted(told, rewards)
         if complete:
             self.advance_quietly()
         return told
@@ -376,6 +394,26 @@ class Desk:
         if complete:
             self.advance_quietly()
         return told[0].status == "accepted"
+
+    def keep(
+        self,
+        held: Mapping[str, Sequence[int]],
+        lease: float,
+        token: str | None = None,
+        longest: float | None = None,
+    ) -> dict[str, list[int]]:
+        """Let workers have their pulls for longer; then, who of this token has what."""
+        lease = positive(lease, "lease", TEN_YEARS)
+        theirs = {
+            Holder(as_name(worker, "worker"), token): [as_pull(pull) for pull in pulls]
+            for worker, pulls in held.items()
+        }
+        do = self.storage.write if theirs else self.storage.read
+        found: dict[str, list[int]] = {}
+        for one in do(lambda tx: leases.keep(tx, self.record.id, theirs, lease, longest)):
+            if one.worker is not None and has_a_name(one.worker) and token in (None, one.token):
+                found.setdefault(one.worker, []).append(one.pull)
+        return found
 
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Event, Lease, StudyProgress, Tell
+from surepick.storage.records import Event, Holder, Lease, StudyProgress, Tell
+from surepick.study.acts.reports import set_aside
 from surepick.study.again import AGAIN
 from surepick.study.hedge import HEDGED
 from surepick.study.pulls import Reward, Told
@@ -24,6 +25,7 @@ REPEATED = ("duplicate", "conflict", "late")
 FAILURES = ("failed", "expired")
 #: what cannot be measured at all, and counts as the worst score of a finite table
 UNMEASURED = "unmeasured"
+_MOST = 1_000  # pulls that are looked at
 
 
 def tell(
@@ -32,12 +34,14 @@ def tell(
     rewards: Sequence[Reward],
     who: str,
     aside: Mapping[int, str] | None = None,
+    strata: str | None = None,
 ) -> tuple[list[Told], bool]:
     """Take in rewards: what became of each, and whether the batch is complete.
 
     A reward counts if it comes from whoever holds the pull, or held it last. Whoever completes the
     batch gets the claim to work out the next one (as ``who``). Where readings far from all before
-    are measured again, ``aside`` says which are, and why; once each.
+    are measured again, ``aside`` says which are, and why; once each. So is what belongs to one of
+    the ``strata`` that was set aside meanwhile.
     """
     at = tx.progress(study, lock=True)
     found = _Found(tx, study, rewards)
@@ -46,10 +50,18 @@ def tell(
     tells: list[Tell] = []
     events: list[Event] = []
     before = {} if aside is None else {e.pull: e.note for e in tx.events(study, (AGAIN,))}
+    gone = set_aside(tx, study) if strata is not None else frozenset[str]()
     for reward in rewards:
         pull, value, worker, token, _ = reward
         lease = out.get(pull)
         if lease is not None and lease.is_of(worker, token):
+            if lease.stratum in gone:
+                out[pull] = _set_aside(tx, study, lease)
+                why = f"{strata} {lease.stratum!r} was set aside, so it does not count"
+                late = Event(pull, lease.arm, "late", worker, value, why, at.now, token)
+                events.append(late)
+                told.append(Told(pull, "late", None, why))
+                continue
             if aside is not None and pull in aside and pull not in before:
                 before[pull], out[pull] = aside[pull], _set_aside(tx, study, lease)
                 note = Event(pull, lease.arm, AGAIN, worker, value, aside[pull], at.now, token)
@@ -201,6 +213,30 @@ def fail(
     back = replace(lease, worker=None, last=lease.worker, until=at.now)
     tx.change_leases(study, [back if lease.second is None else lease.given_up_by_first()])
     return True
+
+
+def keep(
+    tx: Transaction,
+    study: int,
+    held: Mapping[Holder, Sequence[int]],
+    lease: float,
+    longest: float | None = None,
+) -> list[Lease]:
+    """Let these holders have their pulls for longer; then, who has what, longest first.
+
+    Nothing is handed out, and nothing is measured again: so it is no event.
+    """
+    at = tx.progress(study, lock=bool(held))
+    found = tx.leases(study, [pull for pulls in held.values() for pull in pulls])
+    kept = []
+    for holder, pulls in held.items():
+        for one in (found[pull] for pull in pulls if pull in found):
+            if holder in ((one.worker, one.token), (one.second, one.second_token)):
+                until = at.now + lease
+                until = until if longest is None else min(until, one.since + longest)
+                kept.append(replace(one, until=max(until, one.until)))
+    tx.change_leases(study, kept)
+    return tx.longest_out(study, at.now, at.last, _MOST)
 
 
 def fail_for_good(

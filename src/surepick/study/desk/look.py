@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections.abc import Sequence
@@ -10,11 +11,15 @@ from typing import Protocol
 
 import numpy as np
 
+from surepick.arrays.types import IntArray
 from surepick.errors import InvalidInputError, SurepickError
+from surepick.problem import Problem
 from surepick.run import Run
 from surepick.run.diagnostics import ArmSummary
 from surepick.storage.contract import Storage
-from surepick.storage.records import StudyProgress, StudyRecord
+from surepick.storage.records import Rewards, StudyProgress, StudyRecord
+from surepick.study.checks import typed
+from surepick.study.checks.typed import FEWEST, KEPT, Readings
 from surepick.study.checks.unusual import Expected
 from surepick.study.pulls import Reward, Told
 
@@ -42,12 +47,19 @@ class Look:
         self._expected: Expected | None = None
         self._standing: tuple[int, int] | None = None  # of the run that this is from
         self._tells, self._until = 0, 0.0  # so far, and how many it is good for
+        self._recent: Rewards | None = None  # the last readings: read, and those told here since
+        self._recent_of: tuple[int, int] | None = None
+        self._recent_until = 0.0  # others tell, too: so many tells that is good for
+        self._problem: Problem | None = None
+        self._problem_of: tuple[int, int] | None = None
 
-    def noted(self, told: Sequence[Told]) -> list[Told]:
-        """What was told, with a warning where an accepted reward is far from all earlier ones."""
+    def noted(self, told: Sequence[Told], rewards: Sequence[Reward]) -> list[Told]:
+        """What was told of these, with a question where an accepted number is far from others."""
         self._tells += len(told)
-        new = {x.pull: x.value for x in told if x.value is not None and _is_new(x)}
-        found = self._unusual_or_none(new)
+        new = {x.pull for x in told if x.value is not None and _is_new(x)}
+        fresh = [one for one in rewards if one.pull in new]
+        found = self._asked_or_none(fresh)
+        self._remember(fresh)
         return [
             replace(x, warning=found[x.pull]) if _is_new(x) and x.pull in found else x for x in told
         ]
@@ -63,12 +75,109 @@ class Look:
 
     def refuse(self, rewards: Sequence[Reward]) -> None:
         """Raise where a reward is far from all before; nothing is recorded."""
-        found = self._unusual({reward.pull: reward.value for reward in rewards})
+        found = self._asked(rewards)
         if found:
             raise InvalidInputError(
-                f"{'; '.join(found.values())}; nothing was recorded, because strict is set. Check "
+                f"{' '.join(found.values())} Nothing was recorded, because strict is set. Check "
                 "the reading; if it is right, tell it without strict"
             )
+
+    def _asked_or_none(self, rewards: Sequence[Reward]) -> dict[int, str]:
+        """What to ask about; nothing where that cannot be said: they are recorded anyway."""
+        try:
+            return self._asked(rewards)
+        except (SurepickError, ArithmeticError, ValueError) as error:
+            name = self._desk.record.name
+            _log.warning("study %r: numbers could not be checked for typos (%s)", name, error)
+            return {}
+
+    def _asked(self, rewards: Sequence[Reward]) -> dict[int, str]:
+        """What to ask about, number by number; where an option is new, by what is predicted."""
+        problem = self._problem_now()
+        kind = problem.noise_kind
+        if not rewards or kind.of_pairs:
+            return {}
+        pulls = [one.pull for one in rewards]
+        arms, recent = self._desk.arms_of(pulls), self._readings(pulls)
+        labels = {arm: problem.labels[arm] for arm in set(arms.values())}
+        places = np.array([arms[pull] for pull in pulls], dtype=np.int64)
+        found: dict[int, str] = {}
+        if not kind.successes:
+            known = Readings(recent.pulls, recent.arms, recent.values)
+            new = Readings(np.array(pulls), places, np.array([float(one.value) for one in rewards]))
+            found = typed.questions(known, new, labels)
+            few = {pull for pull in pulls if (recent.arms == arms[pull]).sum() < FEWEST}
+            predicted = {one.pull: one.value for one in rewards if one.pull in few - found.keys()}
+            found = self._unusual(predicted) | found
+        for name, one in problem.numbers.items():
+            if not one.successes:
+                own = self._of_number(name, recent, rewards, places)
+                found = typed.questions(*own, labels, name) | found
+        return found
+
+    def _of_number(
+        self, name: str, recent: Rewards, rewards: Sequence[Reward], places: IntArray
+    ) -> tuple[Readings, Readings]:
+        """A further number of what was told before, and is told now."""
+        told = [json.loads(text) for text in recent.numbers or ()]
+        there = np.array([name in one for one in told], dtype=bool)
+        before = np.array([one[name] for one in told if name in one], dtype=np.float64)
+        own = [dict(one.numbers or {}) for one in rewards]
+        now = np.array([name in one for one in own], dtype=bool)
+        values = np.array([float(one[name]) for one in own if name in one])
+        pulls = np.array([one.pull for one in rewards])
+        if not len(told):
+            there = np.zeros(len(recent.pulls), dtype=bool)
+        known = Readings(recent.pulls[there], recent.arms[there], before)
+        return known, Readings(pulls[now], places[now], values)
+
+    def _readings(self, but: list[int]) -> Rewards:
+        """The last readings there are, but not those of these pulls."""
+        desk = self._desk
+        same = self._recent_of == desk.standing
+        if self._recent is None or not same or self._tells > self._recent_until:
+            last = desk.load()[1].last
+            self._recent = desk.storage.read(
+                lambda tx: tx.rewards(desk.record.id, max(0, last - KEPT), last)
+            )
+            self._recent_of = desk.standing
+            self._recent_until = _AGAIN * self._tells + _MORE
+        kept, found = ~np.isin(self._recent.pulls, but), self._recent
+        more = found.numbers
+        return Rewards(
+            found.pulls[kept],
+            found.arms[kept],
+            found.values[kept],
+            found.times[kept],
+            numbers=more and [one for one, stays in zip(more, kept.tolist()) if stays],
+        )
+
+    def _remember(self, rewards: Sequence[Reward]) -> None:
+        """What was told here counts among the last readings at once."""
+        known = self._recent
+        if known is None or not rewards:
+            return
+        arms = self._desk.arms_of([one.pull for one in rewards])
+        own = [one.numbers for one in rewards]
+        told = [json.dumps(dict(numbers)) for numbers in own if numbers is not None]
+        if len(told) not in (0, len(own)) or bool(told) != bool(known.numbers):
+            self._recent = None  # all of a study have further numbers, or none: look again
+            return
+        more = known.numbers and known.numbers + told
+        self._recent = Rewards(
+            np.r_[known.pulls, [one.pull for one in rewards]][-KEPT:],
+            np.r_[known.arms, [arms[one.pull] for one in rewards]][-KEPT:],
+            np.r_[known.values, [float(one.value) for one in rewards]][-KEPT:],
+            np.r_[known.times, np.zeros(len(rewards))][-KEPT:],
+            numbers=more and more[-KEPT:],
+        )
+
+    def _problem_now(self) -> Problem:
+        """The options and kinds of numbers, as of the run that stands."""
+        if self._problem is None or self._problem_of != self._desk.standing:
+            self._problem = self._desk.load()[0].problem
+            self._problem_of = self._desk.standing
+        return self._problem
 
     def _unusual_or_none(self, rewards: dict[int, float]) -> dict[int, str]:
         """What is unusual; nothing where that cannot be said: they are recorded anyway."""

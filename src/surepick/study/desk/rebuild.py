@@ -13,8 +13,9 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.arrays.types import IntArray
-from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError, SurepickError
+from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError
 from surepick.problem import Problem
+from surepick.promise import IF_ANY
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.run.order import Order, as_seed
@@ -27,7 +28,7 @@ from surepick.study import chain
 from surepick.study.acts import limits, options, rewards
 from surepick.study.acts.limits import LimitChange
 from surepick.study.acts.options import Planned
-from surepick.study.acts.reports import CORRECTED
+from surepick.study.acts.reports import CORRECTED, set_aside
 from surepick.study.acts.rewards import Change
 from surepick.study.acts.stop import STOPPED
 from surepick.study.past import tell_stored
@@ -72,6 +73,9 @@ def summary_of(run: Run) -> Summary:
     answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
     if run.stopped and run.state.claims() is not None:
         answer = counted(run.standing()["state"])
+    promise = run.state.promise() if run.stopped else None
+    if promise is not None and promise.kind == IF_ANY:
+        answer = f"{answer}, if any is"
     if run.stopped and not run.state.left():  # compared two at a time, and none beats every other
         answer = "nobody"
     options = len(problem.option_labels) - len(run.retired)
@@ -93,28 +97,13 @@ def order_in(study: StudyRecord, batch: BatchRecord) -> Order:
     return Order(batch.number, pulls_of(batch), seed)
 
 
-def begin(study: StudyRecord, past: str | None, memory: dict[str, Any] | None = None) -> Run:
-    """The run as it was when the study was created, before its first batch.
-
-    It goes by the rule of the release that created the study, which the ``memory`` of its state
-    says; where there is none, by that of this one.
-    """
+def begin(study: StudyRecord, past: str | None) -> Run:
+    """The run as it was when the study was created, before its first batch."""
     run = algorithm_of(study).start(problem_of(study), study.seed)
-    if memory is not None:
-        run.state.as_recorded(memory)
     run.order_seed = order_seed(study)
     run.waits = waiting_of(study) if run.state.waits else None
     tell_stored(run, past)
     return run
-
-
-def memory_of(tx: Transaction, study: StudyRecord) -> dict[str, Any] | None:
-    """What the state of a study has in mind, which says by which rule it goes; if it is legible."""
-    kept = tx.snapshot(study.id)
-    try:
-        return None if kept is None else loads(kept[1], "snapshot")["state"]
-    except (SurepickError, LookupError, TypeError, ValueError):
-        return None
 
 
 def load_run(
@@ -157,7 +146,6 @@ class Log(NamedTuple):
     changes: list[Change]
     acts: list[Planned]  #: options that came and went
     limits: list[LimitChange]  #: changes of what may be measured
-    memory: dict[str, Any] | None  #: of the run's state
     stopped: bool = False  #: by hand
 
     @classmethod
@@ -174,9 +162,7 @@ class Log(NamedTuple):
         told = tx.rewards(study.id, 0, at.first)
         made, stopped = rewards.read(tx, study.id), was_stopped(tx, study)
         acts, other = options.read(tx, study.id), limits.read(tx, study.id)
-        memory = memory_of(tx, study)
-        found = (tx.past(study.id), batches, at.batch, told, made, acts, other)
-        return cls(*found, memory, stopped)
+        return cls(tx.past(study.id), batches, at.batch, told, made, acts, other, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -196,8 +182,10 @@ class Log(NamedTuple):
             if one.new is None:
                 del values[one.pull]
             else:
-                values[one.pull], arms[one.pull] = one.new, one.arm
-                strata[one.pull] = one.stratum
+                if one.number is None:
+                    values[one.pull] = one.new
+                more[one.pull] = one.numbers
+                arms[one.pull], strata[one.pull] = one.arm, one.stratum
         rows = [
             (pull, arms[pull], values[pull], 0.0, strata[pull], more.get(pull))
             for pull in sorted(values)
@@ -226,15 +214,24 @@ def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
 
 
 def follow_reports(
-    tx: Transaction, study: StudyRecord, reports: Sequence[Report], corrected: bool
+    tx: Transaction,
+    study: StudyRecord,
+    reports: Sequence[Report],
+    corrected: bool,
+    aside: Sequence[str] = (),
 ) -> tuple[Run, list[int]]:
-    """What reports of traffic lead to: the run, and how many options are in after each."""
-    run = begin(study, tx.past(study.id), memory_of(tx, study))
+    """What reports of traffic lead to: the run, and how many options are in after each.
+
+    Without the periods that were set aside, and those of the names ``aside``.
+    """
+    run = begin(study, tx.past(study.id))
     run.limit_changes = [one.change for one in limits.read(tx, study.id)]
     first = tx.periods(study.id, 0, 1)
     began = first[0].at if first else 0.0
-    turns = options.read(tx, study.id)
-    left = tell_reports(run, reports, began, corrected, turns, deal_seed(study))
+    turns, gone = options.read(tx, study.id), set_aside(tx, study.id) | set(aside)
+    numbers = {one.number for one in tx.periods(study.id) if one.name in gone} if gone else set()
+    corrected |= bool(numbers)
+    left = tell_reports(run, reports, began, corrected, turns, deal_seed(study), numbers)
     if was_stopped(tx, study):
         run.end()
     return run, left
@@ -268,7 +265,7 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     batches that there were, even where it would now ask for others. It may stop before the last of
     them, which are then not needed.
     """
-    run = begin(study, log.past, log.memory)
+    run = begin(study, log.past)
     run.limit_changes = [one.change for one in log.limits]
     if log.withdrawn and (why := run.algorithm.refuses_withdrawal()):
         raise InvalidInputError(why)

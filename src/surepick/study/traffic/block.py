@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -130,13 +130,15 @@ def tell_reports(
     corrected: bool = False,
     turns: Sequence[Turn] = (),
     deal: str | None = None,
+    aside: Collection[int] = (),
 ) -> list[int]:
     """Tell a run reports in their order; returns how many options are in after each.
 
     The first shares were fixed at the time ``began``; the first report is dealt by the seed
     ``deal``, if there is one. Where a report was corrected it may stop
-    before the last, which are then not needed. Options come and go before the first report of
-    visitors who were sent by shares that follow from that.
+    before the last, which are then not needed. Periods that were set ``aside`` do not count.
+    Options come and go before the first report of visitors who were sent by shares that follow from
+    that.
     """
     left, rest = [], list(turns)
     for number, report in enumerate(reports):
@@ -144,7 +146,11 @@ def tell_reports(
         while rest and rest[0].after <= number:
             rest.pop(0).apply(run)
         run.goes_on = bool(rest)
-        if not (corrected and run.stopped):
+        if corrected and run.stopped:
+            pass
+        elif number in aside:
+            run.skip()
+        else:
             told = told_to(run.problem, Counts.from_json(report.content))
             tell_report(run, told, report.at - began, deal)
         left.append(run.state.left())

@@ -19,6 +19,7 @@ from surepick.run.sharing import in_whole_visits
 from surepick.storage.contract import Transaction
 from surepick.storage.traffic import Period, Report
 from surepick.study import chain
+from surepick.study.acts.reports import set_aside
 from surepick.study.desk.desk import Desk
 from surepick.study.pulls import as_name
 from surepick.study.traffic.report import MOST_VISITS
@@ -61,18 +62,21 @@ class TrafficDesk:
             )
         if at.batch != run.batches:
             return None
-        periods = tx.periods(self._study, max(at.batch - 1, 0))
+        gone = set_aside(tx, self._study)
+        periods = tx.periods(self._study, 0 if gone else max(at.batch - 1, 0))
         running = [one for one in periods if one.number >= at.batch]
         if running and name is None:
             return running[-1]
         if running and running[-1].name is None:
             tx.name_period(self._study, running[-1].number, str(name))
             return tx.period_named(self._study, str(name))
-        last = periods[-1] if periods else None
-        number = 0 if last is None else last.number + 1
-        turned = any(one["batch"] == number for one in run.option_changes)
+        number = periods[-1].number + 1 if periods else 0
+        counts = [one for one in periods if one.name not in gone]  # as if there were no others
+        last, left_out = counts[-1] if counts else None, len(periods) - len(counts)
+        turned = any(one["batch"] == number - left_out for one in run.option_changes)
         turned |= any(one["after"] == number for one in run.waiting)
-        if last is not None and last.settled == at.batch and not turned:
+        new = [one for one in counts if last and last.settled <= one.number < at.batch]
+        if last is not None and not new and not turned:
             shares = last.shares  # nothing was reported since
         else:
             before = None if last is None else _shares(last)

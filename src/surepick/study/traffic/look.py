@@ -93,26 +93,31 @@ class Traffic:
         self._counts: dict[str | None, list[Sums]] = {one: [] for one in columns}
         self._names: list[str] = []
         self._visits: list[int] = []
+        self._seen = 0  # reports that were looked at, also of periods that were set aside
 
     def _follow(self, run: Run, at: StudyProgress) -> None:
         """Look at the periods that are new."""
         if at.revision != self._revision or run.problem.n_arms != self._options:
             self._forget(at.revision, run.problem)
-        seen, n = len(self._visits), run.problem.n_arms
+        seen, n = self._seen, run.problem.n_arms
         if seen >= run.batches:
             return
+        self._seen = run.batches
         storage, study = self.desk.desk.storage, self.desk.desk.record.id
         periods = storage.read(lambda tx: tx.periods(study, seen, run.batches))
+        periods = [one for one in periods if one.number not in run.skipped]
         additions = [one for one in run.option_changes if one["change"] == ADDED]
-        for period, told in zip(periods, run.told(seen)):
+        for place, (period, told) in enumerate(
+            zip(periods, run.told(len(self._visits)), strict=True), len(self._visits)
+        ):
             added = by_option(told, n)
             self._ratio.add(np.array(_padded(period, n)), added.counts)
             if self._lifts is not None:
                 self._lifts.add(added)
             for column, groups in self._past.items():
                 for number, one in enumerate(additions, 1):
-                    if number == len(groups) and one["batch"] <= period.number:
-                        arms, own = one["arms"], (number, period.number, len(self._past))
+                    if number == len(groups) and one["batch"] <= place:
+                        arms, own = one["arms"], (number, place, len(self._past))
                         groups.append(OwnPast(arms[-1] + 1, arms[0], *own))
                 came = self._came(told, run.problem, column, added)
                 self._counts[column].append(came)
@@ -183,14 +188,17 @@ class Traffic:
     def record_of_shares(self) -> dict[str, Any]:
         """What a certificate says of the traffic."""
         run, _ = self.desk.desk.load()
-        periods, sharing = self.desk.periods()[: run.batches], self.desk.sharing
+        periods, sharing = self.desk.periods(), self.desk.sharing
+        began, gone = periods[0].at if periods else 0.0, run.skipped
+        kept = [n for n in range(run.batches) if n not in gone]
+        periods = [periods[n] for n in kept]
         # each option against its own past, by successes or also by further counts
         number = 3 if self._segments else 1 if [*self._past] == [None] else 2
         rule: dict[str, Any] = {"past": number} if self._past else {}
         waits, times = run.waits, [{} for _ in periods]
         if waits is not None:
-            reports = self.desk.reports()[: run.batches]
-            times = [{"after": one.at - periods[0].at} for one in reports]
+            reports = self.desk.reports()
+            times = [{"after": reports[n].at - began} for n in kept]
             number = 2 if run.state.further else 1  # limits have to be kept again, too
             waited = {"least": waits.least, "decided": waits.decided}
             rule |= {"waits": {"rule": number, **waited}}
@@ -200,7 +208,9 @@ class Traffic:
             "control": sharing.control,
             "control_share": sharing.control_share,
             "periods": [
-                {"name": one.name, "shares": json.loads(one.shares), "settled": one.settled} | time
+                {"name": one.name, "shares": json.loads(one.shares)}
+                | {"settled": one.settled - sum(n < one.settled for n in gone)}
+                | time
                 for one, time in zip(periods, times, strict=True)
             ],
         }

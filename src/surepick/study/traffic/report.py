@@ -14,7 +14,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from surepick.arrays.types import FloatArray
+import numpy as np
+
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment, NoiseKind
@@ -73,6 +75,15 @@ class Counts:
         if numbers is not None:
             numbers = {name: replace(one, spreads=None) for name, one in numbers.items()}
         return replace(self, spreads=None, numbers=numbers)
+
+    def totals(self, number: str | None = None) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Options, their visits, and the sums of their rewards, or of a further number."""
+        arms, place = np.unique(np.array(self.arms, dtype=np.int64), return_inverse=True)
+        own = self.sums if number is None else (self.numbers or {})[number].sums
+        visits, sums = np.zeros(len(arms)), np.zeros(len(arms))
+        np.add.at(visits, place, self.visits)
+        np.add.at(sums, place, own)
+        return arms, visits, sums
 
     @classmethod
     def from_json(cls, text: str) -> Counts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from surepick.study.formulas import safe
@@ -97,6 +97,8 @@ class Recorded:
     visits: int  #: in this report
     left: int  #: options that are still in
     finished: bool
+    #: questions about numbers that are far from those of other periods; they are recorded anyway
+    asked: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""

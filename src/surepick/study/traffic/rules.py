@@ -10,9 +10,16 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from surepick.algorithms.limits.limit import parse_limits
+from surepick.algorithms.questions import Asked
 from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import real
-from surepick.errors import InvalidInputError, InvalidTypeError, RunStateError, UnknownNameError
+from surepick.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    RunStateError,
+    StudyDamagedError,
+    UnknownNameError,
+)
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.run.sharing import Sharing
@@ -27,6 +34,7 @@ _CONTROL = "control"  # in limits: the option that was said to be it, unless one
 KEY = "traffic"  # where the meta of a study keeps them
 DEAL = "deal_seed"  # and where the seed by which the first report is dealt
 BUCKETS = 16  # groups of visitors in reports of rewards whose scale nobody knows
+_ANSWERED = ("best", "top", "baseline")  # questions to which shares and counts give an answer
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -152,9 +160,10 @@ def check_method(
     settings: Mapping[str, Any],
     check_fit: Any,
     strata: Any,
-    asked: Mapping[str, bool],
+    guess: bool,
+    asked: Asked,
 ) -> None:
-    """Refuse algorithms that do not work by shares and counts."""
+    """Refuse algorithms and questions that do not work by shares and counts."""
     if name != DEFAULT or settings or check_fit is not None:
         what = "check_fit" if check_fit is not None else "algorithm"
         raise InvalidInputError(
@@ -164,11 +173,16 @@ def check_method(
         raise InvalidInputError(
             "strata: a traffic study already compares options within each period; leave it out"
         )
-    for what in asked:
-        if asked[what]:
-            raise InvalidInputError(
-                f"{what}: a traffic study looks for the best option; leave {what} out"
-            )
+    if guess:
+        raise InvalidInputError(
+            "guess: a traffic study goes on until an answer is proven; leave guess out"
+        )
+    if asked.name not in _ANSWERED:
+        raise InvalidInputError(
+            f"{asked.name}: a traffic study sees how many came and what came of them in all. It "
+            "finds the best option, the top ones, or those that are better than a baseline; leave "
+            f"{asked.name} out"
+        )
 
 
 def allowed(rules: TrafficRules, made: Prepared) -> Prepared:
@@ -203,13 +217,16 @@ def waiting_of(study: StudyRecord) -> Waiting | None:
     return None if rules is None else Waiting(rules.lasts)
 
 
-def deal_seed(study: StudyRecord) -> str | None:
-    """The seed by which the first report is dealt into two; None: the study is older than that.
+def deal_seed(study: StudyRecord) -> str:
+    """The seed by which the first report is dealt into two.
 
     It was drawn when the study was created, and its chain begins with it: nobody could choose it by
     what the report says.
     """
-    return json.loads(study.meta).get(DEAL)
+    found = json.loads(study.meta).get(DEAL)
+    if not isinstance(found, str):
+        raise StudyDamagedError(f"study {study.name!r} was changed: it lacks the seed of its deals")
+    return found
 
 
 def sends_traffic(study: StudyRecord) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from surepick.algorithms.findings import NOBODY, PROVEN
 from surepick.algorithms.limits.limit import Limit
 from surepick.arrays.types import FloatArray
+from surepick.promise import NOBODY, PROVEN
 from surepick.run.words import sureness
 from surepick.statistics.own_past import Moved
 from surepick.text import typed

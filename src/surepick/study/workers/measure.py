@@ -25,12 +25,13 @@ from typing import Any
 
 from surepick.calls.afresh import CURES, SET_BACK, Generators
 from surepick.calls.caller import Caller, TooLate
+from surepick.calls.ending import end_group
 from surepick.calls.faults import UNKNOWN, Fault, fault_of, of_command
 from surepick.errors import InvalidInputError, MeasurementError
 from surepick.problem.numbers import REWARD
 from surepick.study.pulls import preference
 from surepick.study.workers.line import MARKERS, words_of
-from surepick.study.workers.output import Output, end_group
+from surepick.study.workers.output import Output
 
 _KEPT = 4000  # characters of each output that are kept
 

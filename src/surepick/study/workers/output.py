@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import subprocess
 import time
+
+from surepick.calls.ending import end_group
 
 _MOST = 2**20  # bytes of all output together: one number is shorter
 _LOOKED_AT = 65536  # bytes of each output
@@ -78,12 +79,3 @@ class Output:
         return out[:_LOOKED_AT].decode("utf-8", "replace"), err[-_LOOKED_AT:].decode(
             "utf-8", "replace"
         )
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End everything that a command has started, and itself."""
-    with contextlib.suppress(OSError):  # gone already
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()

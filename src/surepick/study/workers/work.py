@@ -11,16 +11,18 @@ What becomes of a measurement that gives no reward depends on why (:mod:`surepic
   it and hands it out again. One that fails too often ends the work.
 - It would fail again: the work ends at once.
 
-Where a finite table is filled in, a cell that cannot be measured counts as the worst score, and
-work goes on; unless nothing else works, either.
+Where a finite table is filled in, a cell that fails for good is put aside, and work goes on. As
+soon as something else works it counts by the rule of the study (:mod:`surepick.calls.rule`). Where
+nothing else comes to be measured, or too many fail, a cell that is known is measured once more,
+which counts for nothing; if that fails, too, the work ends. Where nothing has worked at all, a few
+more cells have to fail than there are options: all of them may fail on the first item.
 """
 
 from __future__ import annotations
 
 import logging
-import os
+import math
 import queue
-import socket
 import threading
 import time
 from collections import Counter
@@ -31,19 +33,26 @@ from typing import Any, TypeVar
 from surepick.arrays.validate import whole
 from surepick.calls.faults import LONGEST, Fault, InARow
 from surepick.calls.pace import Pace
-from surepick.errors import InvalidInputError, SurepickError
+from surepick.calls.rule import Counts
+from surepick.errors import AccessError, InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.desk import Desk
+from surepick.study.failed import ENDED, INTERRUPTED, UNTRIED, rule_of
 from surepick.study.pulls import Pull, Reward
 from surepick.study.strata import check_stratum
+from surepick.study.workers.identity import is_gone, own_name
 from surepick.study.workers.measure import Measure, Measured, Measurement
+from surepick.text import plural
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-_GRACE = 30.0  # seconds: a lease is this much longer than a measurement may take
+_LEASE = 30.0  # seconds for which a worker has a pull, unless it says that it still has it,
+_BEAT = 5.0  # which it does so often
 _LOOK_EVERY = 0.2  # seconds between looks at the study while nothing can be done
-_MOST_AT_ONCE = 8  # pulls that one worker takes with it
+_MOST_AT_ONCE = 8  # pulls that one worker takes with it, where a measurement takes
+_NO_TIME = 0.005  # seconds at most
+_LOOK_FOR_GONE = 1.0  # seconds between looks whether workers of this host are gone
 _PATIENCE = 5.0  # seconds without anything to measure, after which it is said for whom one waits
 _LINGER = 0.05  # seconds at most for which a reward waits for others, to be told together
 _REFUSALS = 10  # in a row, after which a service is left alone
@@ -51,6 +60,8 @@ MOST_WORKERS = 1024  #: threads of one process
 MOST_RETRIES = 1000  #: of one measurement
 _DEADLINE = 1.0  # seconds: what nobody could end is waited for so much longer
 _LATE = Fault("passing")
+_MORE = 3  # cells that fail, beyond one of each option, before it is said that nothing works
+_NO_SLOT = -1  # of a measurement that is made once more
 
 
 @dataclass
@@ -69,7 +80,7 @@ class Work:
 class _Running:
     slot: int
     tasks: list[Measurement]  # several where one takes less time than a visit to the study
-    deadline: float
+    deadline: float = math.inf
     measured: list[Measured] = field(default_factory=list)  # by its thread
 
     @property
@@ -83,6 +94,22 @@ class _Paused:
     pull: int
     error: str
     until: float  # by the clock of the pace
+
+
+@dataclass
+class _Aside:
+    """A cell of a table that failed, until it is known whether anything else works."""
+
+    slot: int
+    measured: Measured
+    error: str
+    last: bool  #: whether it is not to be tried again
+    away: bool  #: whether that may have been because the service was away
+    which: str
+
+    @property
+    def pull(self) -> int:
+        return self.measured.task.pull
 
 
 @dataclass
@@ -134,7 +161,7 @@ class Workers:
         self.pace = Pace() if pace is None else pace
         self.workers = whole(workers, "workers", least=1, most=MOST_WORKERS)
         self.retries = whole(retries, "retries", most=MOST_RETRIES)
-        self.name = name or f"{socket.gethostname()}-{os.getpid()}"
+        self.name = name or own_name()
         self.work = Work()
         self._desk: Desk | None = getattr(study, "desk", None)  # of a study in a database here
         self.stratum = check_stratum(study.strata, stratum)
@@ -147,22 +174,43 @@ class Workers:
         self._paused: list[_Paused] = []  # failed, and handed back after a while
         self._refused: dict[int, int] = {}  # slot: its pull, which was refused
         self._stuck: dict[int, int] = {}  # token: its slot, where nobody could end a call in time
-        self._complete = study.algorithm.worst_score(study.problem) is not None
+        self._slots = list(range(self.workers))  # the names that workers go by now
+        self._names = self.workers  # how many there have been
+        #: what a cell that cannot be measured counts as; None: there are no cells
+        self._counts: Counts | None = None
+        if study.algorithm.worst_score(study.problem) is not None:
+            self._counts = rule_of(study.meta)
+            self._failures.update(self._failed_before())
+        self._aside: list[_Aside] = []
+        self._open: list[_Aside] = []  # that stay open, by the rule of the study
+        self._back: set[int] = set()  # failed while nothing worked, and tried once more since then
+        self._good: Measurement | None = None  # something that worked
+        self._doubt = False  # whether that has to be measured once more
         self._done_now: list[_Done] = []  # measured, and not told yet
         self._exchanging = 0.0  # seconds that the last visit to the study took
         self._measuring = 0.0  # seconds that a measurement takes, lately
+        self._slowest = 0.0  # and has taken at most
         self._idle_since: float | None = None  # no worker has had anything to measure since then
         self._said = False  # for whom they wait
+        self._looked = -math.inf  # when it was last looked whether workers of this host are gone
 
     def run(self) -> Work:
         """Work until the study is finished, too many measurements fail, or :meth:`interrupt`."""
+        self._take_back()
+        over = threading.Event()
+        threading.Thread(target=self._keep_pulls, args=(over,), daemon=True).start()
         try:
             while not self._over():
                 self._step()
         except BaseException:
             self._abandon()
             raise
-        self._hand_back([(slot, pull) for slot, pull in self._refused.items()], self.work.stopped)
+        finally:
+            over.set()
+        refused = [(self._name_of(slot), pull) for slot, pull in self._refused.items()]
+        self._hand_back(refused, self.work.stopped)
+        for one in self._aside + self._open:
+            self._hand_back([(self._name_of(one.slot), one.pull)], one.error)
         self.work.finished = self.study.finished
         return self.work
 
@@ -171,13 +219,48 @@ class Workers:
 
         Fit to be a signal's handler: nothing is cut short in the middle of being recorded.
         """
-        if self.work.stopped == "interrupted":
+        if self.work.stopped == INTERRUPTED:
             raise KeyboardInterrupt
-        self.work.stopped = "interrupted"
+        self.work.stopped = INTERRUPTED
         _log.warning(
             "finishing %d measurements; interrupt again to abandon them",
             sum(len(running.left) for running in self._running.values()),
         )
+
+    def _take_back(self) -> bool:
+        """Put back in line what workers of this host had whose processes have ended."""
+        self._looked = time.monotonic()
+        try:
+            others = self.study.keep({})
+        except AccessError:  # who compares options has no names
+            return False
+        gone = [(name, pull) for name in others if is_gone(name) for pull in others[name]]
+        back = [self.study.fail(pull, ENDED, name) for name, pull in gone]
+        return any(back)
+
+    def _keep_pulls(self, over: threading.Event) -> None:
+        """Say every so often which pulls are still being measured here.
+
+        In a thread of its own: working out the next batch may take longer than a lease.
+        """
+        while not over.wait(_BEAT):
+            held = self._held()
+            try:
+                if held:
+                    self.study.keep(held, _LEASE)
+            except SurepickError as error:  # the next time, perhaps
+                _log.warning("others may measure what is under way here, too: %s", error)
+
+    def _held(self) -> dict[str, list[int]]:
+        """What workers here have now, and did not tell or hand back."""
+        held: dict[str, list[int]] = {}
+        aside = [(one.slot, one.pull) for one in (*self._paused, *self._aside, *self._open)]
+        running = [one for one in list(self._running.values()) if one.slot != _NO_SLOT]
+        under_way = [(one.slot, task.pull) for one in running for task in one.tasks]
+        done = [(one.slot, one.measured.task.pull) for one in list(self._done_now)]
+        for slot, pull in [*under_way, *done, *aside, *list(self._refused.items())]:
+            held.setdefault(self._name_of(slot), []).append(pull)
+        return held
 
     def _over(self) -> bool:
         idle = not (self._running or self._done_now or self._paused)
@@ -201,11 +284,15 @@ class Workers:
                 break
             self._stuck.pop(token, None)
             running = self._running.pop(token, None)
-            if running is not None:  # else it was given up before
+            if running is not None and running.slot == _NO_SLOT:
+                self._once_more(running.measured[0])
+            elif running is not None:  # else it was given up before
                 found += [_Done(running.slot, one) for one in running.measured]
                 # Waiting for the others must not take long, compared with what it saves.
                 end = min(end, time.monotonic() + min(_LINGER, 0.5 * self._exchanging))
         if not found and not self._running:
+            if time.monotonic() - self._looked >= _LOOK_FOR_GONE and self._take_back():
+                return found
             if not self._held_up():
                 self._say_for_whom()
             time.sleep(max(0.0, end - time.monotonic()))
@@ -234,6 +321,7 @@ class Workers:
         Returns the seconds after which more may be begun, or handed back.
         """
         self._hand_back_in_time()
+        self._begin_once_more()
         done, self._done_now = self._done_now, []
         free, wait = self._free()
         if not (done or free):
@@ -261,6 +349,8 @@ class Workers:
                 self.work.finished = True
         for _ in allowed[begun:]:
             self.pace.give_back()
+        if allowed and not any(handed.pulls for handed in given):
+            self._nothing_to_do()
         if asks is not free:
             return 0.0
         return max(0.0, wait - self._exchanging)  # which has passed meanwhile
@@ -278,7 +368,8 @@ class Workers:
                 f"{self.measure.timeout:g} s: let the function pass on asyncio.CancelledError, and "
                 "await what takes time"
             )
-        free = [] if stopped else [s for s in range(self.workers) if s not in busy]
+        asking = self._doubt or _NO_SLOT in busy  # whether anything works, first of all
+        free = [] if stopped or asking else [s for s in self._slots if s not in busy]
         return free, wait
 
     def _allowed(self, free: list[int], wait: float) -> tuple[list[int], float]:
@@ -307,8 +398,12 @@ class Workers:
         return ""
 
     def _at_once(self) -> int:
-        """Pulls that a worker takes with it: about what it can measure during a visit."""
-        if not self._measuring or self.pace.per_minute is not None:
+        """Pulls that a worker takes with it: about what it can measure during a visit.
+
+        More than one only where no measurement has ever taken any time to speak of: whatever costs
+        something is told before the next one begins, so that no crash loses what was in hand.
+        """
+        if not 0.0 < self._slowest <= _NO_TIME or self.pace.per_minute is not None:
             return 1
         return max(1, min(_MOST_AT_ONCE, int(self._exchanging / self._measuring)))
 
@@ -319,7 +414,7 @@ class Workers:
     def _visit(self, done: list[_Done], free: list[int]) -> list[Handed]:
         """Tell rewards; pulls for everybody who is free."""
         n = self._at_once()
-        lease = n * self.measure.timeout + _GRACE
+        lease = _LEASE
         if self._desk is not None:
             tells = [[Reward(*one.pair, self._name_of(one.slot))] for one in done]
             belongs = self.stratum
@@ -350,12 +445,15 @@ class Workers:
             )
             for x in pulls
         ]
-        self._started += 1
         self._refused.pop(slot, None)
         self._idle_since, self._said = None, False
+        self._begin(_Running(slot, tasks))
+
+    def _begin(self, running: _Running) -> None:
+        self._started += 1
         # Commands and coroutines end themselves in time; this is for what nobody can end.
-        deadline = time.monotonic() + len(tasks) * self.measure.timeout + _DEADLINE
-        running = self._running[self._started] = _Running(slot, tasks, deadline)
+        running.deadline = time.monotonic() + len(running.tasks) * self.measure.timeout + _DEADLINE
+        self._running[self._started] = running
         arguments = (self._started, running)
         threading.Thread(target=self._measure, args=arguments, daemon=True).start()
 
@@ -367,7 +465,9 @@ class Workers:
             except BaseException as error:  # a thread must not end silently
                 measured = Measured(task, None, f"{type(error).__name__}: {error}", {})
             running.measured.append(measured)
-            self._measuring = max(time.monotonic() - started, 0.5 * self._measuring)
+            seconds = time.monotonic() - started
+            self._measuring = max(seconds, 0.5 * self._measuring)
+            self._slowest = max(seconds, self._slowest)
         self._done.put(token)
 
     def _check_time(self) -> None:
@@ -379,6 +479,9 @@ class Workers:
                     self._stuck[token] = running.slot
                 text = f"no reward after {self.measure.timeout:g} s"
                 late = [Measured(x, None, text, {}, _LATE) for x in running.left]
+                if running.slot == _NO_SLOT:
+                    self._once_more(late[0])
+                    continue
                 all_of_it = running.measured + late
                 self._done_now += [_Done(running.slot, one) for one in all_of_it]
 
@@ -388,15 +491,14 @@ class Workers:
             self._failed(done.slot, done.measured, error)
         else:
             self.work.told += 1
-            self._in_a_row.worked()
-            self.pace.answered()
+            self._works(done.measured.task)
         if self._on_change is not None:
             self._on_change(self.work)
 
     def _failed(self, slot: int, measured: Measured, error: str) -> None:
         pull, worker = measured.task.pull, self._name_of(slot)
         possible = measured.reward is None  # else it is a number that no reward can be
-        fault = measured.fault if possible else Fault("broken")
+        fault = measured.fault if possible else Fault("final")
         if fault.kind == "refused":
             self._wait_with_all(slot, pull, fault, error)
             return
@@ -404,16 +506,128 @@ class Workers:
         self._failures[pull] += 1
         self._in_a_row.failed(pull)
         last = not fault.again or self._failures[pull] > self.retries
-        if last and self._complete and self._in_a_row.only_this(fault):
-            self.study.fail(pull, error, worker, final=True)
-            self.work.lowest += 1
-            return
-        self._give_up(measured.task, error, fault)
+        if self._counts is not None and not self.work.stopped:
+            if last or not self._in_a_row.ever:
+                self._put_aside(slot, measured, error, fault, last)
+                return
+        else:
+            self._give_up(measured.task, error, fault)
         if last or fault.kind != "passing" or self.work.stopped:
             self.study.fail(pull, error, worker)
             return
         seconds = self.pace.pause(self._failures[pull]) if fault.after is None else fault.after
         self._paused.append(_Paused(slot, pull, error, self.pace.clock() + seconds))
+
+    # -- cells of a table ------------------------------------------------------------------
+    def _failed_before(self) -> Counter[int]:
+        """How often cells failed in earlier runs; each may be tried once more in this one."""
+        try:
+            events = self.study.events("failed")
+        except AccessError:  # who measures may not see them
+            return Counter()
+        found = Counter(one.pull for one in events if one.note not in UNTRIED)
+        return Counter({pull: min(count, self.retries) for pull, count in found.items()})
+
+    def _put_aside(
+        self, slot: int, measured: Measured, error: str, fault: Fault, last: bool
+    ) -> None:
+        """Keep a cell that failed, and go on with others; its worker goes by another name."""
+        task = measured.task
+        which = f"pull {task.pull} ({task.label!r}) failed: {error}"
+        which += fault.cure and f"; {fault.cure}"
+        away = fault.kind != "final" and task.pull not in self._back
+        self._aside.append(_Aside(slot, measured, error, last, away, which))
+        if slot in self._slots:
+            self._slots[self._slots.index(slot)] = self._names
+            self._names += 1
+        if fault.kind == "broken" or self._in_a_row.count >= self.workers * (self.retries + 1):
+            self._ask_whether_anything_works(fault)
+
+    def _nothing_to_do(self) -> None:
+        """There is nothing else to measure; what was put aside has to be decided on."""
+        idle = not (self._running or self._paused or self._refused or self._done_now)
+        if self.work.stopped or self.work.finished or not idle:
+            return
+        if self._aside:
+            self._ask_whether_anything_works()
+        elif self._open:
+            named = ", ".join(str(one.pull) for one in self._open[:_MORE])
+            stay = "stays" if len(self._open) == 1 else "stay"
+            self.work.stopped = (
+                f"{plural(len(self._open), 'cell')} could not be measured and {stay} open, as this "
+                f"study has it (pull {named}): {self._open[0].error}"
+            )
+
+    def _ask_whether_anything_works(self, fault: Fault | None = None) -> None:
+        if self._good is None:
+            self._good = self._known_cell()
+        if self._good is not None:
+            self._doubt = True
+            return
+        most = self.study.problem.n_arms + _MORE
+        broken = fault is not None and fault.kind == "broken"
+        if broken or fault is None or self._in_a_row.different > most:
+            self._say_that_nothing_works()
+
+    def _say_that_nothing_works(self) -> None:
+        if not self.work.stopped:
+            count, last = self._in_a_row.count, self._aside[-1].which
+            many = f"{count} measurements in a row failed, the last one: " if count > 1 else ""
+            self.work.stopped = f"{many}{last}"
+
+    def _known_cell(self) -> Measurement | None:
+        """A cell that was measured in an earlier run."""
+        try:
+            told = self.study.rewards()
+            lacking = {one.pull for one in self.study.events("unmeasured")}
+        except AccessError:
+            return None
+        if told.strata is None:
+            return None
+        rows = zip(told.pulls.tolist(), told.arms.tolist(), told.strata.tolist())
+        for pull, arm, item in rows:
+            if pull not in lacking and self.measure.calls_for(arm, int(item)):
+                cells = self.study.features_by_arm([arm])[arm]
+                label = self.study.problem.labels[arm]
+                return Measurement(pull, arm, label, 1, cells, None, int(item))
+        return None
+
+    def _begin_once_more(self) -> None:
+        """Measure what has worked, to know whether anything does; it counts for nothing."""
+        if not self._doubt or self.work.stopped or self.pace.take() > 0:
+            return
+        assert self._good is not None
+        self._doubt = False
+        self._begin(_Running(_NO_SLOT, [self._good]))
+
+    def _once_more(self, measured: Measured) -> None:
+        if self._keep is not None:
+            self._keep(_record(self.name, measured) | {"counts": False})
+        if measured.reward is not None:
+            for one in self._aside:  # it may have been the service that was away
+                one.last = one.last and not one.away
+                self._back.add(one.pull)
+            self._works(measured.task)
+        elif measured.fault.kind == "refused":
+            self.pace.refused(measured.fault.after)
+            self._doubt = True
+        else:
+            self._say_that_nothing_works()
+
+    def _works(self, task: Measurement) -> None:
+        """Something has worked: what failed before it did so by itself."""
+        self._in_a_row.worked()
+        self.pace.answered()
+        self._good, self._doubt = task, False
+        aside, self._aside = self._aside, []
+        for one in aside:
+            worker = self._name_of(one.slot)
+            if not one.last:
+                self.study.fail(one.pull, one.error, worker)
+            elif self._counts == "later":
+                self._open.append(one)
+            elif self.study.fail(one.pull, one.error, worker, final=True):
+                self.work.lowest += 1
 
     def _wait_with_all(self, slot: int, pull: int, fault: Fault, error: str) -> None:
         """There were too many calls: everybody waits, and this one was not made."""
@@ -454,15 +668,13 @@ class Workers:
     def _abandon(self) -> None:
         """Give back what is being measured, so that others need not wait for the leases to end."""
         self.measure.stop()
-        held = [(one.slot, one.measured.task.pull) for one in self._done_now]
-        held += [(one.slot, task.pull) for one in self._running.values() for task in one.tasks]
-        held += [(one.slot, one.pull) for one in self._paused]
-        self._hand_back([*held, *self._refused.items()], "interrupted")
+        held = self._held().items()
+        self._hand_back([(who, pull) for who, pulls in held for pull in pulls], INTERRUPTED)
 
-    def _hand_back(self, held: list[tuple[int, int]], why: str) -> None:
-        for slot, pull in held:
+    def _hand_back(self, held: list[tuple[str, int]], why: str) -> None:
+        for worker, pull in held:
             try:
-                self.study.fail(pull, why, self._name_of(slot))
+                self.study.fail(pull, why, worker)
             except SurepickError as error:  # its lease will run out
                 _log.warning("pull %d could not be handed back: %s", pull, error)
 

@@ -8,8 +8,9 @@ candidate before it, which is too far below somebody, at least one C; the least 
         + ½ (½ mean over r before x of min C_rs + ½ Π over r before x of min C_rs where r was head)
 
 where the head of a block is the cheapest that seemed to be good enough, and for the first candidate
-the first half is all. Who has W ≥ 1/δ is out. With a tolerance η both are halved, and the first
-that is in is accepted when 1/(2K) of the capital on "not more than ε + η below s" is 1/δ for all s.
+the first half is all. Who has W ≥ 1/δ is out. With a tolerance η a share of the capital is
+for accepting the first that is in: when 1/K of it, on "not more than ε + η below s", is 1/δ for
+all s.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact
+from surepick.verifier.accepting import ACCEPTING, RACING
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Outlook
@@ -155,7 +157,7 @@ class _Cheapest(Book):
                 mean_good = np.logaddexp.reduce(good[before]) - math.log(number)
                 cheaper = np.logaddexp(mean_good, heads[before].sum()) - math.log(2)
                 found[place] = np.logaddexp(here[place], cheaper) - math.log(2)
-        return found - (math.log(2) if self.near > 0 else 0.0)
+        return found + (RACING if self.near > 0 else 0.0)
 
     def _log_capital(self, leader: int | None = None) -> np.ndarray:
         return self.logs
@@ -167,7 +169,7 @@ class _Cheapest(Book):
         chosen = check.claim["candidate"]
         first = next((i for i in self.order if self.alive[i]), None)
         check.demand(chosen == first, "a cheaper option is still in the race")
-        logs = log_sum(self.on_near)[:, chosen] - math.log(2 * M)
+        logs = log_sum(self.on_near)[:, chosen] + ACCEPTING - math.log(M)
         logs[chosen] = math.inf
         check.demand_all(
             logs >= self.goal - _CLOSE, lambda i: f"the answer may be too far below candidate {i}"

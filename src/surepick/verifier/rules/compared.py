@@ -118,7 +118,7 @@ class _Comparison(Book):
     def _drop(self, dropped: Any, where: str) -> None:
         """Nobody is dropped; claims are made."""
         self.check.demand(not len(dropped), f"{where} drops a candidate")
-        if self.asked.control == "all":
+        if self.asked.claims == "all":
             while self.left and self._block_of(self.left[0]) == self.settled:
                 self._accept(self.left.pop(0), None, where)
 
@@ -159,7 +159,7 @@ class _Comparison(Book):
 
     def conclusion(self) -> Comparison:
         """What was shown when the last block was settled."""
-        if self.asked.control == "fdr" and self.left:
+        if self.asked.claims == "fdr" and self.left:
             k = len(self.left)
             needed = math.log(2 * len(self.others) / k) + self.goal
             for claim in self.left:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from surepick.verifier import exact
+from surepick.verifier.accepting import RACING, beside, of_leader
 from surepick.verifier.blocks import blocks_of
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, check_chosen, read_top
@@ -326,12 +327,12 @@ class _Race:
         for t, paid_now in enumerate(all_paid, start=first):
             S = S + gaps[:, :, t]
             sure = S + slack > (table.items - t - 1) * table.unit
+            held = self._total(alive)
             for row, k in enumerate(accounts):
                 _, logs, close = self.near[k]
                 logs[alive] += paid_now[row]
-                group = k // self.m + 1
-                below = math.log(2 * self.m * group * (group + 1))
-                shown = log_sum(logs[alive]) - below >= self.goal - 1e-9
+                both = beside(held, log_sum(logs[alive]) + of_leader(k, self.m))
+                shown = both >= self.goal - 1e-9
                 close[alive] |= sure[row] | shown
             yield
 
@@ -372,9 +373,9 @@ class _Race:
         return np.min([log_sum(self.logs), *map(self._on, self.on_sure)], axis=0)
 
     def _total(self, arms: Any) -> np.ndarray:
-        """Log capital against these, of which half is for closeness where that is asked for."""
+        """Log capital against these, less what is for closeness where that is asked for."""
         found = self._smallest()[arms] if self.on_sure else log_sum(self.logs[arms])
-        return found - (math.log(2) if self.check.epsilon > 0 else 0.0)
+        return found + (RACING if self.check.epsilon > 0 else 0.0)
 
     def _drop(self, dropped: Any, alive: np.ndarray, peaks: np.ndarray | None, where: str) -> None:
         check, table = self.check, self.table

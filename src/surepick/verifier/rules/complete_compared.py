@@ -129,7 +129,7 @@ class _Sides:
         what = f"{where}: the log capital of {x} being {kind}"
         recorded = np.array([exact.number(claim["log_capital"], "the capital of a claim")])
         check.agree_all(recorded, np.array([self._capital(kind, x)]), lambda _: what, 1e-6)
-        if self.asked.control == "all":
+        if self.asked.claims == "all":
             needed = self._needed(kind, x)
             check.demand(self._counts(kind, x) >= needed - 1e-6, f"{what} is below {needed:.6g}")
         self.claims[x] = kind
@@ -149,7 +149,7 @@ class _Sides:
         """What was shown when the last block was settled."""
         check = self.check
         check.demand(not self.left, "claims are not in the order of blocks")
-        if self.asked.control == "fdr" and self.claims:
+        if self.asked.claims == "fdr" and self.claims:
             needed = math.log(2 * len(self.others) / len(self.claims) / check.delta)
             for x, kind in self.claims.items():
                 enough = self._counts(kind, x) >= needed - 1e-6

@@ -20,8 +20,8 @@ was there then. One begins whenever somebody is retired who was not out, with wh
 that one. A newcomer joins the last epoch, with the least that is held against anyone who is left,
 or against "nobody keeps them". Who is out is so in every epoch, and S ≥ 1/δ holds in each.
 
-With tolerances or epsilon W and S take 2/δ, and an option is accepted with 2K/δ on "it keeps all
-limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
+With tolerances or epsilon W and S take 1/((1 − h)δ), and an option is accepted with K/(hδ) on "it
+keeps all limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.verifier import exact
+from surepick.verifier.accepting import ACCEPTING, RACING
 from surepick.verifier.blocks import Block, blocks_of, check_one_by_one, check_parts, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
@@ -471,8 +472,8 @@ class _Book(Record):
 
     def __init__(self, check: Check, limits: list[Limit]) -> None:
         super().__init__(check, limits)
-        self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
-        self.accepting = math.log(2.0 * self.K / check.delta)
+        self.racing = -math.log(check.delta) - (RACING if self.loose else 0.0)
+        self.accepting = math.log(self.K / check.delta) - ACCEPTING
         self.epochs = [_Epoch(self.start, len(limits), self.there, 0.0)]
         self.alive, self.somebody = self.there.copy(), False
         self.accepted: list[int] = []

@@ -101,7 +101,7 @@ class _Claims(Record):
 
     @property
     def over(self) -> bool:
-        at_end = self.asked.control == "fdr" and self._all_now()
+        at_end = self.asked.claims == "fdr" and self._all_now()
         return len(self.left if at_end else self.claims) == len(self.others)
 
     def _all_now(self) -> bool:
@@ -199,7 +199,7 @@ class _Claims(Record):
 
     def _accept_all(self, where: str) -> None:
         """The claims of a block, in their order; each may be what another one has waited for."""
-        if self.asked.control == "all":
+        if self.asked.claims == "all":
             while self.left and self._block_of(self.left[0]) == self.now:
                 self._accept(self.left.pop(0), None, where)
 
@@ -224,7 +224,7 @@ class _Claims(Record):
     def conclusion(self) -> Comparison:
         """What was shown when the last block was settled."""
         check, n = self.check, len(self.others)
-        if self.asked.control == "fdr" and self.left:
+        if self.asked.claims == "fdr" and self.left:
             needed = math.log(n / len(self.left)) - math.log(check.delta)
             check.demand(self._all_now(), "a claim is not made at the end")
             for claim in self.left:

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.verifier import exact, published
+from surepick.verifier.accepting import ACCEPTING, RACING, beside
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, check_chosen, read_top
 from surepick.verifier.options import at_first, pair_of, turns_of
@@ -54,6 +55,7 @@ class Found(NamedTuple):
     shown: bool  #: that the only one left beats everyone
     cycle: list[int]
     near: set[int]  #: those shown to be close enough to all that are left
+    everywhere: set[int]  #: and to everybody, ruled out or not
     chosen: Chosen | None = None  #: where several are asked for
 
 
@@ -78,14 +80,14 @@ def verify(check: Check) -> Found:
     m = _how_many(check, beats, K)
     turns, n = turns_of(check), at_first(check)
     check.demand(
-        not turns or not (check.epsilon > 0 or check.settings.get("confirm") or m > 1),
-        "options cannot come and go with epsilon, confirm or top",
+        not turns or not (check.epsilon > 0 or m > 1),
+        "options cannot come and go with epsilon or top",
     )
     purses = (_Most if beats == "most" else _Everyone)(check, K)
     there = np.arange(K) < n
     purses.n, purses.m, seen = n, m, _Seen(K)
     seen.take(_features(check, n))
-    racing = math.log((2 * m if check.epsilon > 0 else m) / check.delta)
+    racing = math.log(m / check.delta) - (RACING if check.epsilon > 0 else 0.0)
     left, blocks = there.copy(), _numbered(check)
     for told in range(len(blocks) + 1):
         while turns and turns[0].batch == told:
@@ -118,7 +120,11 @@ def verify(check: Check) -> Found:
     cycle = exact.whole_numbers(check.evidence.get("cycle", []), "its cycle").tolist()
     check.demand(not (turned and cycle), "it has a cycle, and options came or went")
     purses.check_cycle(cycle)
-    found = Found(beats, survivors, shown, cycle, near)
+    everywhere = purses.close_to_everyone() if check.epsilon > 0 else set[int]()
+    # Either of them has all that is for accepting, so which one it is must have been set before.
+    confirms = bool(check.settings.get("confirm", beats == "everyone"))
+    near, everywhere = (set[int](), everywhere) if confirms else (near, set[int]())
+    found = Found(beats, survivors, shown, cycle, near, everywhere)
     check.best = "the one that wins most" if beats == "most" else _EVERYONE
     if m > 1:
         check.several = "the {} that win most"
@@ -148,16 +154,36 @@ def conclude(check: Check, found: Found) -> None:
     if not found.left and found.beats == "everyone":  # nobody is the answer
         _conclude_nobody(check, found)
         return
-    check.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
+    known = ("pac", "eps-pac", "if-any", "heuristic", "none")
+    check.demand(kind in known, f"unknown claim {kind!r}")
     if kind == "pac":
         check.demand(len(found.left) <= 1, "other candidates are still in the race")
-    if kind == "eps-pac":
-        check.demand(
-            check.epsilon > 0 and chosen in found.near, "others may be better by more than epsilon"
-        )
-    if found.shown and found.beats == "everyone":
-        check.best = "the one that beats every other"
+    if found.beats == "most":
+        check.demand(kind != "if-any", "one that wins most there always is")
+        close = check.epsilon > 0 and chosen in found.near
+        check.demand(kind != "eps-pac" or close, "others may be better by more than epsilon")
+    else:
+        _conclude_everyone(check, found, kind, chosen)
     check_statement(check, len(found.left))
+
+
+def _conclude_everyone(check: Check, found: Found, kind: str, chosen: int) -> None:
+    """What is said of one that may beat everyone, and of which kind that is."""
+    if found.shown:
+        check.best = "the one that beats every other"
+    check.demand(kind != "pac" or found.shown, "it is not shown to beat every other option")
+    everywhere = check.epsilon > 0 and chosen in found.everywhere
+    check.demand(kind != "eps-pac" or everywhere, "others may be better by more than epsilon")
+    if everywhere and not found.shown:
+        least = f"{0.5 - check.epsilon:.12g}"
+        check.near = f"preferred in at least {least} of all comparisons to every other option"
+        check.best = check.near
+    if kind == "if-any":
+        close = check.epsilon > 0 and chosen in found.near
+        check.demand(len(found.left) == 1 or close, "other candidates are still in the race")
+        check.demand(not found.shown, "it is shown to beat every other option")
+        if len(found.left) > 1:
+            check.best = check.near
 
 
 def _conclude_nobody(check: Check, found: Found) -> None:
@@ -325,20 +351,29 @@ class _Purses:
         self.n, self.m = K, 1  # options so far; how many are asked for
         self.pairs_most, self.close_most = np.zeros((K, K)), np.zeros((K, K))
 
+    def settled(self, held: np.ndarray) -> np.ndarray:
+        """What settles each (column) beside those that may be named (rows), at this moment."""
+        share = ACCEPTING - math.log(self.K - self.m)
+        return beside(RACING + held[None], share + _average(self.close))
+
     def close_enough(self) -> dict[int, set[int]]:
         """Who is shown to be close enough to each, where several are asked for."""
-        enough = math.log(2 * self.m * (self.K - self.m) / self.check.delta) - 1e-9
+        enough = math.log(self.m / self.check.delta) - 1e-9
         return {
             c: {x for x in range(self.K) if self.close_most[c, x] >= enough} for c in range(self.K)
         }
 
     def accepted(self, left: np.ndarray) -> set[int]:
         """Who is shown to be close enough to all that are left."""
-        enough = math.log(2 * (self.K - 1) / self.check.delta) - 1e-9
+        enough = -math.log(self.check.delta) - 1e-9
         inside = np.flatnonzero(left)
         return {
             int(c) for c in inside if all(self.close_most[c, x] >= enough for x in inside if x != c)
         }
+
+    def close_to_everyone(self) -> set[int]:
+        """To whom nobody is preferred by more than epsilon."""
+        return set()
 
     def beats_all(self, x: int) -> bool:
         return False
@@ -351,6 +386,7 @@ class _Everyone(_Purses):
     def __init__(self, check: Check, K: int) -> None:
         super().__init__(check, K)
         self.begun, self.least = np.zeros((5, K)), np.zeros(5)
+        self.alone = np.zeros((K, K))  # the most that was bet on closeness, by who is accepted
 
     def held(self) -> np.ndarray:
         return self.begun + self.pairs.sum(axis=2)
@@ -379,12 +415,20 @@ class _Everyone(_Purses):
                     for j, stake in enumerate(_stakes(p[r, x] + self.epsilon)):
                         gain = won - 0.5 + self.epsilon
                         self.close[j, r, x] += math.log(1 + stake * gain)
-        self.most = np.maximum(self.most, _average(self.held()))
+        held = _average(self.held())
+        self.most = np.maximum(self.most, held)
         self.pairs_most = np.maximum(self.pairs_most, _average(self.pairs))
-        self.close_most = np.maximum(self.close_most, _average(self.close))
+        self.close_most = np.maximum(self.close_most, self.settled(held))
+        self.alone = np.maximum(self.alone, _average(self.close))
+
+    def close_to_everyone(self) -> set[int]:
+        enough = math.log(self.K / self.check.delta) - ACCEPTING - 1e-9
+        fine = (self.alone >= enough) | np.eye(self.K, dtype=bool)
+        return set(np.flatnonzero(fine.all(axis=1)).tolist())
 
     def beats_all(self, x: int) -> bool:
         enough = math.log(self.K / self.check.delta) - 1e-9
+        enough -= RACING if self.epsilon > 0 else 0.0
         return all(self.pairs_most[r, x] >= enough for r in range(self.K) if r != x)
 
     def check_cycle(self, cycle: list[int]) -> None:
@@ -458,8 +502,9 @@ class _Most(_Purses):
             self.met[k] += len(own)
             self.won[k] += sum(own)
         self.pairs_most = np.maximum(self.pairs_most, _average(self.pairs))
-        self.close_most = np.maximum(self.close_most, _average(self.close))
-        self.most = np.maximum(self.most, self.held())
+        held = self.held()
+        self.close_most = np.maximum(self.close_most, self.settled(held))
+        self.most = np.maximum(self.most, held)
 
 
 def _stakes(p: float) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact, published
+from surepick.verifier.accepting import RACING, beside, of_leader
 from surepick.verifier.blocks import Block, blocks_of, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.dealing import is_dealt
@@ -37,8 +38,8 @@ def verify(check: Check) -> list[int]:
     Block after block, the rivals must be the candidates that trailed the leader least in the
     earlier blocks, and shares and stakes what those blocks suggest. Each payoff, of the kind that
     the noise calls for, then has an expectation of at most 1 while the candidate bet against is the
-    best. With epsilon, half of the capital is bet on "not more than epsilon better than the leader"
-    instead, leader after leader.
+    best. With epsilon, a share of the capital is bet on "not more than epsilon better than the
+    leader" instead, leader after leader; both together show closeness.
     """
     check_prior(check)
     everyone = check.distinct()
@@ -92,6 +93,9 @@ def settle_all(check: Check, book: Book) -> None:
         if number > end:
             none = not block["rivals"] and not block["dropped"]
             check.demand(none, "bets were made after the decision")
+        elif not any(batch["arms"] for batch in batches):  # all of the first report guides
+            none = not block["rivals"] and not block["dropped"]
+            check.demand(dealt and number == 2 and none, f"{where} has no measurements to bet on")
         elif number == 1 or (book.past is not None and offer.opens(book.past.arms)):
             book.begin(block, batches, where)
         elif not book.has_rivals(block) and (number == end or offer.due(told) or book.answered):
@@ -208,7 +212,7 @@ class Book:
         news = [payoff.read(way, block, outlook, parts) for way in self.ways]
         self._pay_all(market, news, outlook.scale, where)
         if self.epsilon > 0:
-            shown = self._log_capital(leader) >= self.goal - 1e-9
+            shown = beside(self._log_capital(), self._log_capital(leader)) >= self.goal - 1e-9
             self.close[leader] |= shown & self.alive
         self._drop(record["dropped"], where)
         told = payoff.by_arm(block)
@@ -322,10 +326,9 @@ class Book:
         total = log_sum(self.capital if leader is None else self.spare[leader])
         if self.epsilon == 0:
             return total
-        if leader is not None:  # the k-th leader has 1/(k(k+1)) of one half
-            k = list(self.spare).index(leader) + 1
-            return total - math.log(2 * k * (k + 1))
-        return total - math.log(2)
+        if leader is not None:
+            return total + of_leader(list(self.spare).index(leader))
+        return total + RACING
 
     def _drop(self, dropped: Any, where: str) -> None:
         check = self.check

@@ -8,10 +8,10 @@ it is one of the m that look best; who comes in its place, and the last capital,
 smallest, and who stays keeps at most what was bet on who left. x is dropped at m/delta: with
 probability 1 − delta none of the m best ever is.
 
-With epsilon half of the capital is for this, and half for bets on "x is not more than epsilon
-better than a", for all a that were ever one of the m that look best: the first m of them have
-1/(2m) of that half for each x, the next m have 1/(6m), then 1/(12m), and so on, in shares that add
-up to 1; x is close to a at m/delta.
+With epsilon a share of the capital is for bets on "x is not more than epsilon better than a", for
+all a that were ever one of the m that look best: the first m of them have 1/(2m) of that share for
+each x, the next m have 1/(6m), then 1/(12m), and so on, in parts that add up to 1; x is close to a
+when that and what is bet against x reach m/delta together.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact
+from surepick.verifier.accepting import RACING, beside, of_leader
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, read_top
 from surepick.verifier.estimate import log_sum
@@ -128,14 +129,10 @@ class _TopM(Book):
                     for column, a in [(0, edge), *enumerate(sure, start=first)]:
                         self.on_near[a][still, j] += np.where(own[:, column], 0.0, paid[:, column])
         for a in leading if self.near > 0 else ():
-            shown = log_sum(self.on_near[a]) - self._handicap(a) >= self.goal - 1e-9
+            near = log_sum(self.on_near[a]) + of_leader(list(self.on_near).index(a), self.m)
+            shown = beside(self._log_capital(), near) >= self.goal - 1e-9
             shown[a] = False
             self.near_to[a] |= shown & self.alive
-
-    def _handicap(self, a: int) -> float:
-        """Log of what capital on closeness to this one starts below 1, half of all included."""
-        group = list(self.on_near).index(a) // self.m + 1
-        return math.log(2 * self.m * group * (group + 1))
 
     def _check_sure(
         self, sure: list[int], edge: int, values: np.ndarray, close: float, where: str
@@ -197,4 +194,4 @@ class _TopM(Book):
         return total
 
     def _log_capital(self, leader: int | None = None) -> np.ndarray:
-        return self._counted() - (math.log(2) if self.near > 0 else 0.0)
+        return self._counted() + (RACING if self.near > 0 else 0.0)

@@ -343,7 +343,7 @@ class AgainstBaseline(Question):
 
     def evidence(self) -> dict[str, Any]:
         config, problem = self.ground.config, self.ground.problem
-        asked: dict[str, Any] = {"control": config.claims}  # its name in certificates
+        asked: dict[str, Any] = {"claims": config.claims}
         if config.threshold is not None:
             asked["threshold"] = config.threshold
         else:

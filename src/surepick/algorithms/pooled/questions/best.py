@@ -1,7 +1,7 @@
 """Which candidate is the best?
 
 Against each candidate x some capital is bet on "a rival beats x"; x is dropped when it reaches
-1/delta, and the question is answered when one is left. With epsilon half of the capital is for
+1/delta, and the question is answered when one is left. With epsilon a share of the capital is for
 bets on closeness (:mod:`surepick.algorithms.pooled.closeness`).
 """
 
@@ -21,6 +21,7 @@ from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.grid import first_best, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.accepting import for_racing
 
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
@@ -72,7 +73,7 @@ class Best(Question):
         ground.ways.settle(market, self.capital, alive, blocks)
         found["dropped"] = self._drop(alive, pulls)
         if self.epsilon > 0:
-            self.closeness.bet(market, alive, blocks, self.epsilon, self.goal)
+            self.closeness.bet(market, alive, blocks, self.epsilon, self.goal, self.against())
             winner = self.closeness.winner(self.dropped_at == 0)
             if winner is not None:
                 self.finished, self.best = True, winner
@@ -136,8 +137,7 @@ class Best(Question):
 
     def against(self) -> Any:
         """Log capital against each candidate, all accounts together."""
-        total = all_accounts(self._b, self.capital)
-        return total - math.log(2.0) if self.epsilon > 0 else total
+        return all_accounts(self._b, self.capital) + for_racing(self.epsilon)
 
     def look(self, means: Any) -> None:
         """The highest of those still in."""
@@ -160,14 +160,14 @@ class Best(Question):
     def doubts(self) -> FloatArray:
         """P-values of "this one is more than epsilon better than the one named", at any time.
 
-        With x the best, and a named that is more than epsilon below it: the capital against x
-        (at most 1/2 at the start) and that on "x is not more than epsilon better than a", summed
-        over all a that ever lead (Σ 1/(2k(k+1)) = 1/2), are both bets against what is true. The
-        larger of the two reaches 1/p with probability at most p/2 + p/2.
+        With x the best, and a named that is more than epsilon below it: the capital against x and
+        that on "x is not more than epsilon better than a", summed over all a that ever lead, are
+        both bets against what is true, of a capital that begins with 1
+        (:mod:`surepick.statistics.accepting`). It reaches 1/p with probability p at most.
         """
         share = self.progress()
         if self.epsilon > 0:
-            near = self._b.host(self.closeness.evidence(self.best)) / self.goal
+            near = self._b.host(self.closeness.together(self.best, self.against())) / self.goal
             near[self._b.host(self.closeness.shown(self.best))] = 1.0
             share = np.maximum(share, np.clip(near, 0.0, 1.0))
         return self.ground.config.delta**share

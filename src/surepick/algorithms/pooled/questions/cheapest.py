@@ -17,10 +17,11 @@ supermartingales are supermartingales, and so is money that is all on one of the
 ruled out at 1/δ, so the answer is lost with probability δ at most, and who is left alone is the
 answer; no union over candidates is paid. (For the first candidate the halves of F count twice.)
 
-With a tolerance η (``epsilon``) half of the capital is for that, and the first that is in is
-accepted once capital on "it is not more than ε + η below s" is 2K/δ for every s. All before it were
-ruled out, the answer among them with probability δ/2 at most; and any of K candidates that is
-farther below the best is accepted with probability δ/(2K).
+With a tolerance η (``epsilon``) a share h of the capital is for that
+(:mod:`surepick.statistics.accepting`), and the first that is in is accepted once capital on "it is
+not more than ε + η below s" is K/(hδ) for every s. All before it were ruled out, the answer among
+them with probability (1 − h)δ at most; and any of K candidates that is farther below the best is
+accepted with probability hδ/K.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.accepting import ACCEPTING, for_racing
 
 _CAPITAL = ("far", "close", "near", "led_far", "headed", "against", "dropped_at")
 _NEARLY = 1e-9  # of a lead: what seems to be exactly at the edge is good enough
@@ -110,7 +112,7 @@ class CheapestGood(Question):
         }
 
     def _capital(self) -> FloatArray:
-        """Log of W, of all candidates; with a tolerance of half of it."""
+        """Log of W, of all candidates; with a tolerance of its share."""
         M = len(self.against)
         far = _total(self.far)
         np.fill_diagonal(far, -math.inf)
@@ -125,11 +127,11 @@ class CheapestGood(Question):
                 several = float(np.logaddexp.reduce(good[before])) - math.log(number)
                 cheaper = np.logaddexp(several, float(headed[before].sum()))
                 found[x] = np.logaddexp(own[x], cheaper - math.log(2.0)) - math.log(2.0)
-        return found - (math.log(2.0) if self.epsilon > 0 else 0.0)
+        return found + for_racing(self.epsilon)
 
     def _accepting(self, head: int) -> FloatArray:
         """Log capital on closeness of this one to everybody, up to the tolerance, (M,)."""
-        logs = _total(self.near)[:, head] - math.log(2.0 * len(self.against))
+        logs = _total(self.near)[:, head] + math.log(ACCEPTING / len(self.against))
         logs[head] = math.inf
         return logs
 
@@ -166,7 +168,7 @@ class CheapestGood(Question):
         alive, means = self.dropped_at == 0, level(np.asarray(market.means))
         leader, head = int(market.rivals[0]), self._head(market.means, alive)
         others = np.delete(np.arange(len(alive)), head)
-        loose = math.log(2.0) if self.epsilon > 0 else 0.0
+        loose = -for_racing(self.epsilon)
         cheaper = np.flatnonzero(alive & (self.place < self.place[head]))
         cheaper = cheaper[cheaper != leader]
         wide = self._apart + self.epsilon / (self.within or 1.0) * self._apart

@@ -2,12 +2,12 @@
 
 For every candidate a that was ever among the m that look best there is capital on "x is not more
 than epsilon better than a" against every x. With j = 1 for the first m of them, 2 for the next m
-and so on, it starts at 1/(2m · m · j(j+1)), and x is close to a for good once it reaches 1/delta.
+and so on, it starts at s/(m · j(j+1)), and x is close to a for good once that and the capital
+against x reach m/delta together (s is a share, :mod:`surepick.statistics.accepting`).
 When everyone still in, outside of m candidates, is close to each of these, none of them is more
 than epsilon below the m-th best: else one of the m best is outside of them, more than epsilon
-better than one of them. It was dropped (probability at most delta/2 for all m of them together) or
-shown to be close, against the odds of 1/(2m · m · j(j+1)) · delta; over all a, and all of the m
-best, these add up to delta/2.
+better than one of them. It was dropped or shown to be close, both by a capital of its own that
+begins with 1 at most and reached m/delta: with probability delta/m for each of the m best.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.accepting import for_closeness, together
 
 
 class Near:
@@ -49,8 +50,12 @@ class Near:
         blocks: list[Any],
         epsilon: float,
         goal: float,
+        against: FloatArray,
     ) -> None:
-        """Settle the bets on closeness to each of these, against those of a mask."""
+        """Settle the bets on closeness to each of these, against those of a mask.
+
+        ``against`` is the log capital against each candidate at this moment.
+        """
         new = [int(place) for place in leading if place not in self.led]
         if new:
             self.led = self.led + new
@@ -64,7 +69,7 @@ class Near:
             for column, row in enumerate(rows):
                 self.spare[row, places, own] += paid[:, column]
         for row, place in zip(rows, leading):
-            self.close[row] |= alive & reached(self.evidence(int(place)), goal)
+            self.close[row] |= alive & reached(self.together(int(place), against), goal)
 
     def all_close(self, some: IntArray, alive: BoolArray) -> bool:
         """Whether everyone still in, outside of these, is close to each of these."""
@@ -75,11 +80,14 @@ class Near:
     def evidence(self, place: int) -> FloatArray:
         """Log capital on closeness of each candidate to this one; it takes log(m/delta)."""
         k = self.led.index(place) if place in self.led else len(self.led)
-        j = k // self._m + 1
         total = all_accounts(HOST, self.spare[k]) if k < len(self.led) else np.zeros(self._M)
-        total = total - math.log(2.0 * self._m * j * (j + 1))
+        total = total + for_closeness(k, self._m)
         total[place] = -math.inf
         return total
+
+    def together(self, place: int, against: FloatArray) -> FloatArray:
+        """The same, and the log capital against each candidate."""
+        return together(against, self.evidence(place), np)
 
     def shown(self, place: int) -> BoolArray:
         """Who is close to this one, as a mask."""

@@ -16,7 +16,7 @@ nothing is bet.
 That much is needed of "beats": there are m candidates none of which is beaten by any other. Means
 have that; who usually wins has it where m options each beat all the rest.
 
-With epsilon, half of the capital is for bets on "x is not more than epsilon better than a", for
+With epsilon, a share of the capital is for bets on "x is not more than epsilon better than a", for
 every a that was ever among the m that look best (:mod:`.near`).
 """
 
@@ -39,6 +39,7 @@ from surepick.arrays import limits
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, level, reached
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.statistics.accepting import for_racing
 
 
 class TopM(Question):
@@ -99,7 +100,7 @@ class TopM(Question):
         lost = np.flatnonzero(alive & reached(evidence, self.goal))
         self.dropped_at[lost] = pulls
         if self.epsilon > 0:
-            self.near.bet(market, leading, alive, blocks, self.epsilon, self.goal)
+            self.near.bet(market, leading, alive, blocks, self.epsilon, self.goal, evidence)
             if self.near.all_close(leading, self.dropped_at == 0):
                 self.finished, self.chosen = True, leading.tolist()
         distinct = ground.problem.distinct
@@ -156,8 +157,8 @@ class TopM(Question):
         return total
 
     def against(self) -> FloatArray:
-        """Log capital against each candidate; with an epsilon, of the half of it meant for that."""
-        return self._counted() - (math.log(2.0) if self.epsilon > 0 else 0.0)
+        """Log capital against each candidate; with an epsilon, of the share meant for that."""
+        return self._counted() + for_racing(self.epsilon)
 
     def conclude(self, market: Any) -> None:
         if int((self.dropped_at == 0).sum()) <= self.m:
@@ -174,7 +175,7 @@ class TopM(Question):
         """Of every one that looks to be in over every one that looks to be out."""
         leading = highest(market.means, self.m)
         out = np.setdiff1d(np.arange(self.ground.candidates), leading)
-        half = math.log(2.0) if self.epsilon > 0 else 0.0
+        aside = -for_racing(self.epsilon)
         gone = self.dropped_at[out] > 0
         late = np.log(np.maximum(pulls / (RECHECK * np.maximum(self.dropped_at[out], 1)), 1.0))
         wanted, lacks = np.zeros((self.m, len(out))), np.zeros((self.m, len(out)))
@@ -182,13 +183,14 @@ class TopM(Question):
             gaps, squared = market.means[place] - market.means[out], market.errors(place)[out] ** 2
             mine = self.sure.index(place) if place in self.sure else None
             capital = self.by_others if mine is None else self.by_sure[mine]
-            nats = np.maximum(self.goal - all_accounts(HOST, capital[out]) + half, LEAST)
+            nats = np.maximum(self.goal - all_accounts(HOST, capital[out]) + aside, LEAST)
             assurance = gaps**2 / np.maximum(2.0 * squared, 1e-300) - late
             nats = np.where(gone, self.goal - assurance, nats)
             noise = np.maximum(CAUTION * squared, 1e-300)
             need = nats / (gaps**2 + noise)
             if self.epsilon > 0:  # showing that x is not more than epsilon better will do as well
-                spare = np.maximum(self.goal - self.near.evidence(int(place))[out], LEAST)
+                both = self.near.together(int(place), self.against())
+                spare = np.maximum(self.goal - both[out], LEAST)
                 spare = np.where(self.near.shown(int(place))[out], 0.0, spare)
                 closer = spare / ((gaps + self.epsilon) ** 2 + noise)
                 easier = ~gone & (coarse(closer) < coarse(need))

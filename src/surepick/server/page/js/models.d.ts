@@ -113,13 +113,14 @@ declare namespace Api {
     items?: number | null;
     pairs?: boolean;
     borda?: boolean;
-    confirm?: boolean;
+    confirm?: boolean | null;
     show?: string | null;
     files?: Record<string, any> | null;
     complete?: number | null;
     overlap?: boolean | null;
     hedge?: boolean;
     again?: boolean;
+    failed?: string;
     strata?: string | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
@@ -131,7 +132,6 @@ declare namespace Api {
     settings?: Record<string, any>;
     seed?: number | null;
     meta?: Record<string, any>;
-    control?: string | null;
     source?: string;
     key?: string | null;
   }
@@ -263,6 +263,7 @@ declare namespace Api {
     pairs: boolean;
     numbers: string[];
     items: number | null;
+    strata: string | null;
     options_change: boolean;
     noise: number | null;
     noise_estimated: boolean;
@@ -394,6 +395,21 @@ declare namespace Api {
     valid: boolean;
     message: string;
   }
+  interface ActDone {
+    act: ActRow | null;
+  }
+  interface ActList {
+    acts: ActRow[];
+  }
+  interface ActRow {
+    kind: string;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+    said: string;
+    details: Record<string, any>;
+  }
   interface AskBody {
     n?: number;
     worker?: string | null;
@@ -432,6 +448,13 @@ declare namespace Api {
   }
   interface Health {
     status: "ok";
+  }
+  interface Keep {
+    held: Record<string, any>;
+    lease?: number;
+  }
+  interface Kept {
+    held: Record<string, any>;
   }
   interface LogIn {
     token: string;
@@ -534,93 +557,6 @@ declare namespace Api {
   }
   interface ToldAll {
     told: Told[];
-  }
-  interface ActDone {
-    act: ActRow | null;
-  }
-  interface ActList {
-    acts: ActRow[];
-  }
-  interface ActRow {
-    kind: string;
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-    said: string;
-    details: Record<string, any>;
-  }
-  interface ChangeList {
-    changes: ChangeRow[];
-  }
-  interface ChangeRow {
-    pull: number;
-    arm: number;
-    batch: number;
-    asked: number;
-    old: number | null;
-    new: number | null;
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-    counted: boolean;
-  }
-  interface LimitChangeList {
-    changes: LimitChangeRow[];
-  }
-  interface LimitChangeRow {
-    max_samples: number | null;
-    budget: number | null;
-    asked: number;
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-  }
-  interface OptionChangeList {
-    changes: OptionChangeRow[];
-  }
-  interface OptionChangeRow {
-    change: "added" | "retired";
-    labels: string[];
-    asked: number;
-    waits: boolean;
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-  }
-  interface Paused {
-    changed: boolean;
-  }
-  interface RecordedOf {
-    period: string;
-    status: "accepted" | "duplicate" | "checked";
-    visits: number;
-    left: number;
-    finished: boolean;
-  }
-  interface ReportChangeList {
-    changes: ReportChangeRow[];
-  }
-  interface ReportChangeRow {
-    period: string;
-    number: number;
-    asked: number;
-    rows: ReportRow[];
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-  }
-  interface ReportRow {
-    arm: number;
-    label: string;
-    bucket: number | null;
-    segment: string | null;
-    old: number[];
-    new: number[];
   }
   interface Told {
     pull: number;

@@ -5,6 +5,10 @@ import { input, number } from "./field.js";
 
 const MEASUREMENT = "What does a measurement give?";
 const ANY = "Anything else: a time, an amount of money, a count";
+const OF_MEASUREMENTS =
+  "If it is anything else, nothing is assumed about it: the best option is the one that usually wins a comparison of two. Otherwise it is the one with the best mean. A standard deviation that is too small voids the guarantee.";
+const OF_VISITS =
+  "The best version is the one with the best mean. A number without bounds has to scatter evenly, as often above its mean as below: amounts of money do not, so give bounds for them if there are any. Put each visitor into one of 16 groups at random and for good (a hash of who they are), and report visits and sum of each group, called bucket 0 to 15.";
 
 /**
  * The controls, and what they say about the noise in the words of the service (null: nothing is
@@ -32,6 +36,7 @@ export function rewardsChoice(changed) {
   const others = h("div", {});
   const legend = h("legend", {}, MEASUREMENT);
   const anyNumber = h("span", {}, ANY);
+  const explained = hint(OF_MEASUREMENTS);
 
   function radio(checked = false) {
     return h("input", { type: "radio", name: kind, checked, onchange: changed });
@@ -91,7 +96,8 @@ export function rewardsChoice(changed) {
     /** @param {boolean} visits Whether it is visitors who respond, not a measurement. */
     countVisits: (visits) => {
       write(legend, visits ? "What does a visit give?" : MEASUREMENT);
-      write(anyNumber, visits ? "A number (visitors are reported in 16 groups)" : ANY);
+      write(anyNumber, visits ? "A number without bounds, reported for 16 groups of visitors" : ANY);
+      write(explained, visits ? OF_VISITS : OF_MEASUREMENTS);
       evenly.hidden = alike.hidden = visits;
       if (visits && (even.checked || equal.checked)) any.checked = true;
     },
@@ -108,9 +114,7 @@ export function rewardsChoice(changed) {
       h("label", { class: "choice" }, known, "A reading with a standard deviation of", scale),
       others,
       h("label", { class: "choice" }, any, anyNumber),
-      hint(
-        "If it is anything else, nothing is assumed about it: the best option is the one that usually wins a comparison of two. Otherwise it is the one with the best mean. A standard deviation that is too small voids the guarantee.",
-      ),
+      explained,
     ),
   };
 }

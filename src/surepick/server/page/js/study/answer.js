@@ -41,7 +41,7 @@ export function answerCard(name, answer, model) {
   }
 
   const labels = answer.labels ?? [answer.label];
-  announce(compared ? "Finished." : `Finished. The answer is ${nobody(answer) ? "nobody" : labels.join(", ")}.`);
+  announce(compared ? "Finished." : `Finished. ${ending(answer, labels)}`);
   return h(
     "section",
     { class: `card answer ${sure ? "" : "unsure"}`, "aria-label": "The answer" },
@@ -97,10 +97,17 @@ const measured = (answer, model) =>
 function found(answer, named, close) {
   const options = named > 1 ? `${named} options` : "option";
   if (nobody(answer)) return "No option beats every other";
+  if (answer.guarantee.kind === "if-any") return "Not shown to be the best, but only if any option is";
   if (!PROVEN.includes(answer.guarantee.kind))
     return `The ${options} that look${named > 1 ? "" : "s"} best`;
   if (answer.guarantee.kind === "eps-pac") return close.charAt(0).toUpperCase() + close.slice(1);
   return `The best ${options}`;
+}
+
+/** @type {(answer: Api.AnswerOf, labels: string[]) => string} */
+function ending(answer, labels) {
+  if (answer.guarantee.kind === "if-any") return `If any option is the best, it is ${labels.join(", ")}.`;
+  return `The answer is ${nobody(answer) ? "nobody" : labels.join(", ")}.`;
 }
 
 /** @type {(answer: Api.AnswerOf) => boolean} */

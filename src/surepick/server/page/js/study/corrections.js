@@ -13,10 +13,16 @@ const CAUTION =
  * @param {string} name
  * @param {() => void} onChange
  * @param {boolean} [pairs] whether options are compared two at a time
+ * @param {string[]} [numbers] further numbers that every measurement has
  */
-export function correctionForm(name, onChange, pairs = false) {
+export function correctionForm(name, onChange, pairs = false, numbers = []) {
   const pull = input({ type: "text", inputmode: "numeric" });
   const reward = input({ type: "text", inputmode: "decimal" });
+  const which = h(
+    "select",
+    { class: "input" },
+    ["", ...numbers].map((one) => h("option", { value: one }, one || "Reward")),
+  );
   const reason = input({ type: "text", maxlength: 2000 });
   const error = errorLine();
   const button = h("button", { class: "button small", type: "submit" }, "Change the result");
@@ -24,12 +30,13 @@ export function correctionForm(name, onChange, pairs = false) {
     "form",
     { class: "fields", onsubmit: send },
     field("Sample", pull, `Its number in the list of ${pairs ? "comparisons" : "measurements"}.`),
+    numbers.length > 0 && field("What was wrong", which, "Each number is corrected on its own."),
     field(
       "Result",
       reward,
       pairs
         ? "1: the first is better; 0: the second is; 0.5: neither. Empty: the comparison no longer counts."
-        : "The correct reading. Empty: the result no longer counts.",
+        : `The correct reading. Empty: the result no longer counts${numbers.length ? ", nor do its further numbers" : ""}.`,
     ),
     field("Reason", reason, "Anyone who sees the certificate can read this."),
     h("p", { class: "explain" }, CAUTION),
@@ -40,23 +47,26 @@ export function correctionForm(name, onChange, pairs = false) {
   /** @param {SubmitEvent} event */
   function send(event) {
     event.preventDefault();
-    const [which, value] = [number(pull), number(reward)];
-    if (which === null || !Number.isInteger(which)) return error.say("Give the number of the sample.");
+    const [sample, value] = [number(pull), number(reward)];
+    if (sample === null || !Number.isInteger(sample)) return error.say("Give the number of the sample.");
     if (reward.value.trim() && value === null) return error.say("The result is not a number.");
+    if (which.value && value === null) return error.say(`Give the correct ${which.value}. To withdraw, choose Reward.`);
     if (!reason.value.trim()) return error.say("Give a reason; it is stored and appears in the certificate.");
     return submit(button, error, async () => {
-      const about = { pull: which, reason: reason.value.trim() };
+      const about = { pull: sample, reason: reason.value.trim() };
+      const of = which.value ? { number: which.value } : {};
       if (value === null) await post(studyPath(name, "/acts/withdraw"), about);
-      else await post(studyPath(name, "/acts/correct"), { ...about, reward: value });
+      else await post(studyPath(name, "/acts/correct"), { ...about, reward: value, ...of });
       for (const one of [pull, reward, reason]) one.value = "";
       onChange();
     });
   }
   const element = h("details", {}, h("summary", {}, "Correct or withdraw a result"), fields);
-  /** @type {(which: number, value: number) => void} */
-  const open = (which, value) => {
+  /** @type {(sample: number, value: number) => void} */
+  const open = (sample, value) => {
     element.open = true;
-    pull.value = String(which);
+    which.value = "";
+    pull.value = String(sample);
     reward.value = String(value);
     reward.focus();
     reward.select();

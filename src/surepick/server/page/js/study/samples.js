@@ -131,7 +131,7 @@ export function samplesCard(name, onChange) {
         /** @type {Api.ToldAll} */
         const { told } = await post(studyPath(name, "/tell"), { rewards: [one], worker: who.value.trim() });
         all.forEach((each) => (each.disabled = told[0].status !== "again"));
-        write(state, SAID[told[0].status] + (told[0].warning ? ` Please check: ${told[0].warning}.` : ""));
+        write(state, SAID[told[0].status] + (told[0].warning ? ` ${asked(told[0].warning)}` : ""));
         announce(`Sample ${pull.id}: ${SAID[told[0].status]}`);
         const left = boxes();
         if (left.length) beside(last, 1, true)?.focus();
@@ -185,6 +185,9 @@ export function samplesCard(name, onChange) {
     },
   };
 }
+
+/** @type {(warning: string) => string} What to look at again; most are questions. */
+const asked = (warning) => (warning.endsWith("?") ? warning : `Please check: ${warning}.`);
 
 /** @type {Record<Api.Told["status"], string>} */
 const SAID = {

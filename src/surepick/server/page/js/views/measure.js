@@ -4,6 +4,7 @@ import { get, studyPath } from "../api.js";
 import { h, put } from "../dom.js";
 import { plural } from "../format.js";
 import { blank, bones, failed } from "../parts/states.js";
+import { Model } from "../study/model.js";
 import { samplesCard } from "../study/samples.js";
 
 /** @type {(study: {name: string, pairs: boolean}) => string} */
@@ -18,6 +19,7 @@ export const measureView = (name) => (scope) => {
       const status = await get(studyPath(name, ""), { signal: scope.signal });
       if (status.pairs) return location.replace(place({ name, pairs: true }));
       const samples = samplesCard(name, () => {});
+      samples.update(new Model(status, null)); // which further numbers each measurement has
       put(
         page,
         h("div", { class: "view-head" }, h("div", {}, h("h1", {}, name))),

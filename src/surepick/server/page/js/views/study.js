@@ -11,6 +11,7 @@ import { actsCard } from "../study/acts.js";
 import { answerCard } from "../study/answer.js";
 import { batchCard } from "../study/batch.js";
 import { checksCard, warningList } from "../study/checks.js";
+import { asideForm } from "../study/aside.js";
 import { correctionForm } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
 import { exportCard, judgesToken, workersCard } from "../study/exports.js";
@@ -183,18 +184,19 @@ export const studyView = (name) => (scope) => {
   }
 
   /** @param {Api.Status} status */
-  function builtForWorkers({ samples, pairs, finished, options_change }) {
+  function builtForWorkers({ samples, pairs, finished, options_change, numbers, strata, items }) {
     const first = {
       headline: headline(),
       batch: batchCard(),
       // Pairs are judged on a page of their own.
       ...(pairs ? {} : { samples: samplesCard(name, () => again()) }),
     };
-    const correction = correctionForm(name, () => again(), pairs);
+    const correction = correctionForm(name, () => again(), pairs, numbers);
     const log = {
       events: eventsCard(name, scope),
       acts: actsCard(name, scope, [
         correction.element,
+        ...(items === null ? [asideForm(name, () => again(), strata ?? "batch")] : []),
         ...(options_change ? optionForms(name, () => again()) : []),
       ]),
       limits: limitsCard(name, () => again()),
@@ -243,7 +245,10 @@ export const studyView = (name) => (scope) => {
     const split = splitCard(name, () => again());
     const report = reportCard(name, () => again());
     const morning = morningCard();
-    const acts = actsCard(name, scope, [reportCorrectionForm(name, () => again())]);
+    const acts = actsCard(name, scope, [
+      reportCorrectionForm(name, () => again()),
+      asideForm(name, () => again(), "period"),
+    ]);
     own = { morning, split, report, acts };
     return [
       head(name, settings, badge),

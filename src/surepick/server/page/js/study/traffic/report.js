@@ -14,6 +14,7 @@ const MOST_TYPED = 60; // options for which somebody types numbers in
 
 /** @typedef {Record<string, string[] | Record<string, string[]>>} Typed by label, perhaps by segment */
 /** @typedef {{report: Typed} | {table: {csv: string, source: string}}} Given */
+/** @typedef {{period: string, status: string, visits: number, asked: string[]}} Recorded what became of it */
 
 /**
  * @param {string} name
@@ -68,6 +69,16 @@ export function reportCard(name, onChange) {
   }
 
   /**
+   * @param {Given & {period: string, check?: boolean}} what
+   * @returns {Promise<Recorded>}
+   */
+  async function send(what) {
+    /** @type {Api.ActDone} */
+    const { act } = await post(studyPath(name, "/acts/record"), what);
+    return /** @type {Recorded} */ (act?.details);
+  }
+
+  /**
    * @param {Given} what
    * @param {HTMLButtonElement} button
    */
@@ -76,14 +87,14 @@ export function reportCard(name, onChange) {
     const period = called.value.trim();
     if (!period) return error.say("Which period is this? Give it a name, such as monday.");
     return submit(button, error, async () => {
-      /** @type {Api.RecordedOf} */
-      const found = await post(studyPath(name, "/record"), { ...what, period, check: true });
+      const found = await send({ ...what, period, check: true });
       const again = found.status === "duplicate";
       const words = again
         ? `Period ${found.period} was already recorded with these numbers; it counts once.`
-        : `${plural(found.visits, "visit")} in period ${found.period}; no mistakes found. Nothing is recorded yet.`;
+        : `${plural(found.visits, "visit")} in period ${found.period}; ${found.asked.length ? "some numbers to look at" : "no mistakes found"}. Nothing is recorded yet.`;
       given = again ? null : what;
-      put(outcome, notice("good", words), !again && h("div", { class: "actions" }, keep));
+      const far = found.asked.map((text) => h("p", {}, text));
+      put(outcome, notice(far.length ? "caution" : "good", words, far), !again && h("div", { class: "actions" }, keep));
       announce(words);
     });
   }
@@ -93,13 +104,15 @@ export function reportCard(name, onChange) {
     if (!what) return undefined;
     return submit(keep, error, async () => {
       const period = called.value.trim();
-      /** @type {Api.RecordedOf} */
-      const done = await post(studyPath(name, "/record"), { ...what, period });
+      const done = await send({ ...what, period });
       forget();
       made = null;
       called.value = "";
       drop.clear();
-      const words = `Period ${done.period}: ${plural(done.visits, "visit")} recorded.`;
+      const words =
+        done.status === "nobody"
+          ? `Nobody came in period ${done.period}; its shares go on under the name of the next one.`
+          : `Period ${done.period}: ${plural(done.visits, "visit")} recorded.`;
       put(outcome, notice("good", words));
       announce(words);
       onChange();

@@ -1,1 +1,0 @@
-"""Algorithms that stop by a confidence ellipsoid: LinGapE, GLUCB."""

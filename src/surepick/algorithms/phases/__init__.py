@@ -1,1 +1,0 @@
-"""Elimination in phases that each use their own measurements only: PELEG, RAGE, XY-adaptive."""

@@ -1,1 +1,0 @@
-"""Allocations fixed in advance: XY-static, XY-oracle."""
