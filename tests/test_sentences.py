@@ -53,7 +53,7 @@ def broken(says: str, share: float = 1.0, **more):
     def live(rng, delta):
         return Outcome(bool(rng.random() < share), {"shown": says, "plain": f"{says} So it is."})
 
-    return Cell("as somebody likes", "a broken door", "lost", live, **more)
+    return Cell("as somebody likes", "a broken door", live, breaks="lost", **more)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_cell_that_breaks_off_shows_no_sentence():
     def live(rng, delta):
         raise ZeroDivisionError("by nothing")
 
-    (found,) = Cell("as somebody likes", "a door", "", live).outcomes(0, 1, 0, 0.2)
+    (found,) = Cell("as somebody likes", "a door", live).outcomes(0, 1, 0, 0.2)
     assert (found.false, found.why) == (None, "ZeroDivisionError: by nothing")
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from benchmarks.accidents import commands, paid, tables  # noqa: F401  (cells)
-from benchmarks.accidents.cells import CELLS, DELTA, SECONDS, Cell, allowed
-from benchmarks.recorded import Record, chunks, options, table
+from benchmarks.accidents.cells import CELLS, SECONDS, allowed
+from benchmarks.cells import Frame, not_recorded, parts_of
+from benchmarks.recorded import table
 
 _COUNTED = ("runs", "claims", "false", "lost", "repeated", "blocked")
 
@@ -35,18 +34,9 @@ def measure(task: tuple[str, int, int, int, float]) -> dict[str, Any]:
     return part | ({"why": why} if why else {})
 
 
-def tasks(cells: Iterable[Cell], runs: int, seed: int, delta: float) -> dict[str, Any]:
-    """What there is to do."""
-    return {
-        f"{one.key} | {first} | {count}": (one.key, first, count, seed, delta)
-        for one in cells
-        for first, count in chunks(min(runs, one.runs or runs), one.chunk)
-    }
-
-
 def added(parts: dict[str, Any], key: str) -> dict[str, Any]:
     """All parts of a cell together."""
-    own = [part for name, part in parts.items() if name.rsplit(" | ", 2)[0] == key]
+    own = parts_of(parts, key)
     found: dict[str, Any] = {name: sum(part[name] for part in own) for name in _COUNTED}
     waited = [part["seconds"]["until work went on"] for part in own]
     found["waited"] = max(waited, default=0.0)
@@ -75,7 +65,7 @@ def report(parts: dict[str, Any], delta: float) -> tuple[str, list[str]]:
         wrong = f"{found['false']} of {found['claims']}"
         waited = f"{found['waited']:.1f}" if found["waited"] else "–"
         passed = "yes" if well else "**no**"
-        rows.append([one.accident, one.door, f"{found['runs']}", *counts, waited, wrong, passed])
+        rows.append([one.way, one.door, f"{found['runs']}", *counts, waited, wrong, passed])
     head = ["accident", "door", "runs", "scores lost", "calls repeated", "blocked"]
     head += ["seconds until work went on", "false claims", "passes"]
     lines = [
@@ -87,45 +77,15 @@ def report(parts: dict[str, Any], delta: float) -> tuple[str, list[str]]:
         "",
         table(head, rows),
     ]
-    left = [key for key in CELLS if not added(parts, key)["runs"]]
-    if left:
-        lines += ["", f"{len(left)} cells have not been recorded:", "", *(f"- {x}" for x in left)]
+    lines += not_recorded(CELLS, parts)
     if reasons:
         lines += ["", "Why studies were blocked, one of each cell:", "", *reasons]
     return "\n".join(lines), failed
 
 
-def arguments() -> argparse.ArgumentParser:
-    """What can be told."""
-    from benchmarks.accidents import __main__ as told
-
-    parser = options((told.__doc__ or "").splitlines()[0], trials=20)
-    parser.add_argument("--runs", dest="trials", type=int, help="runs of each cell")
-    parser.add_argument("--delta", type=float, default=DELTA)
-    parser.add_argument("--only", action="append", metavar="WORDS", help="cells with these words")
-    parser.add_argument("--anew", action="store_true", help="measure these cells again")
-    parser.add_argument("--list", action="store_true", help="name all cells")
-    return parser
+FRAME = Frame("accidents", "Does an accident cost what was paid for?", CELLS, measure, report, 20)
 
 
 def main() -> int:
-    given = arguments().parse_args()
-    words = [text.lower() for text in given.only or [""]]
-    cells = [one for one in CELLS.values() if any(text in one.key.lower() for text in words)]
-    if not cells:
-        raise SystemExit("--only: no cell has such a name; --list shows them")
-    if given.list:
-        print("\n".join(one.key for one in cells))
-        return 0
-    record = Record("accidents", {"seed": given.seed, "delta": given.delta}, given)
-    if given.anew and not given.check:
-        mine = {one.key for one in cells}
-        record.parts = {
-            name: part
-            for name, part in record.parts.items()
-            if name.rsplit(" | ", 2)[0] not in mine
-        }
-    record.fill(tasks(cells, given.trials, given.seed, given.delta), measure)
-    text, failed = report(record.parts, given.delta)
-    record.write(text)
-    return 1 if failed else 0
+    given = FRAME.arguments().parse_args()
+    return FRAME.main(given, FRAME.chosen(given))

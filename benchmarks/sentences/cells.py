@@ -8,20 +8,15 @@ false claim names the condition that this way of going on breaks.
 
 from __future__ import annotations
 
-import math
 import re
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import benchmarks.nothing_kept  # noqa: F401
-import numpy as np
+from benchmarks import cells
+from benchmarks.cells import DELTA, ERRORS, Live, allowed
 
-#: the error probability that is asked for, wherever a cell says nothing else
-DELTA = 0.2
-#: standard errors by which the share of false claims may be above it by chance
-ERRORS = 4.0
+__all__ = ["BROKEN", "CELLS", "DELTA", "ERRORS", "Cell", "Outcome", "allowed", "cell"]
 
 #: What a way of going on may break, and the words by which a sentence names it. A word such as
 #: "independent" names nothing by itself: each pattern wants what a reader needs to recognise
@@ -61,39 +56,17 @@ class Outcome:
         return bool(self.said) and all(pattern.search(text) for text in self.said.values())
 
 
-#: one run, of this generator and with this error probability
-Live = Callable[[np.random.Generator, float], Outcome]
-
-
 @dataclass(frozen=True)
-class Cell:
+class Cell(cells.Cell):
     """One way of going on at one door."""
 
-    way: str
-    door: str
-    breaks: str  #: what of :data:`BROKEN` this way breaks; empty: nothing, it is honest
-    live: Live
-    runs: int | None = None  #: the most that are worth their time; None: as many as are asked for
-    chunk: int = 10  #: runs that are recorded at once
-    needs: str = ""  #: a package without which it is left out
+    breaks: str = ""  #: what of :data:`BROKEN` this way breaks; empty: nothing, it is honest
     certain: bool = False  #: whether a single false claim is too many: nothing is left to chance
 
-    @property
-    def key(self) -> str:
-        """Its name in records."""
-        return f"{self.way} · {self.door}"
-
-    def outcomes(self, first: int, count: int, seed: int, delta: float) -> list[Outcome]:
-        """Some runs, each of its own seed: which others were made does not matter."""
-        found = []
-        for i in range(first, first + count):
-            key = (zlib.crc32(self.key.encode()), i)
-            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-            try:
-                found.append(self.live(rng, delta))
-            except Exception as error:  # no sentence was shown: it is counted, and seen
-                found.append(Outcome(None, why=f"{type(error).__name__}: {error}"[:120]))
-        return found
+    @staticmethod
+    def failed(error: Exception) -> Outcome:
+        """No sentence was shown: it is counted, and seen."""
+        return Outcome(None, why=f"{type(error).__name__}: {error}"[:120])
 
 
 CELLS: dict[str, Cell] = {}
@@ -101,20 +74,14 @@ CELLS: dict[str, Cell] = {}
 
 def cell(way: str, door: str, *, breaks: str = "", **more: Any) -> Callable[[Live], Live]:
     """Put a function into the list of cells."""
+    if breaks not in BROKEN:
+        raise ValueError(f"{way} · {door}: {breaks!r} is not known")
 
     def put(live: Live) -> Live:
-        one = Cell(way, door, breaks, live, **more)
-        if breaks not in BROKEN or one.key in CELLS:
-            raise ValueError(f"{one.key}: twice, or {breaks!r} is not known")
-        CELLS[one.key] = one
+        cells.put(CELLS, Cell(way, door, live, breaks=breaks, **more))
         return live
 
     return put
-
-
-def allowed(delta: float, runs: int) -> float:
-    """The largest share of false claims that chance explains."""
-    return delta + ERRORS * math.sqrt(delta * (1.0 - delta) / max(runs, 1))
 
 
 # -- what was said ----------------------------------------------------------------------------
