@@ -23,11 +23,11 @@ import numpy as np
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
+from surepick.ahead.kinds import check_rewards
+from surepick.ahead.noise import Noise, Scaled
 from surepick.bench.summary import clopper_pearson
 from surepick.simulate import Bernoulli, Beta, Exponential, Gaussian, Instance, StudentT, TwoPoint
 from surepick.simulate.families import factorial
-from surepick.simulate.kinds import check_rewards
-from surepick.simulate.noise import Noise, Scaled
 
 DELTAS = (0.2, 0.05)
 MOST, MOST_RARE = 20_000, 1_000_000  # pulls; where only one in hundreds of rewards is not 0

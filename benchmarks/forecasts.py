@@ -27,6 +27,8 @@ import numpy as np
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
+from surepick.ahead.copies import ahead, periods_ahead
+from surepick.ahead.feed import TooSlowError, feed
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.bench.summary import clopper_pearson
 from surepick.run import Run
@@ -34,8 +36,6 @@ from surepick.run.forecast import Ahead
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
 from surepick.simulate import Bernoulli, Gaussian
-from surepick.simulate.ahead import ahead, periods_ahead
-from surepick.simulate.trials import TooSlowError, feed
 
 SHARES = (0.25, 0.5, 0.75)  # of the way
 OPTIONS, EFFECTS = (8, 12, 24), (2, 3, 4)

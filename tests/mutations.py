@@ -947,10 +947,10 @@ MUTATIONS = (
     # -- simulate, bench, report, cli
     Mutation(
         "student-upside-down",
-        "simulate/noise.py",
+        "ahead/noise.py",
         "math.sqrt((self.freedom - 2) / self.freedom)",
         "math.sqrt(self.freedom / (self.freedom - 2))",
-        "simulate/test_noise.py",
+        "ahead/test_noise.py",
     ),
     Mutation(
         "sums-without-scale",
@@ -2163,10 +2163,10 @@ MUTATIONS = (
     ),
     Mutation(
         "copies-of-the-first-options",
-        "simulate/posterior.py",
+        "ahead/posterior.py",
         "self.problem = problem = run.problem_ahead",
         "self.problem = problem = run.problem",
-        "simulate/test_ahead.py -k waits",
+        "ahead/test_copies.py -k waits",
     ),
     Mutation(
         "ends-at-the-whole-level",
@@ -2191,7 +2191,7 @@ MUTATIONS = (
     ),
     Mutation(
         "scales-of-the-first-arms",
-        "simulate/trials.py",
+        "ahead/feed.py",
         "scale = scales[arms] if isinstance",
         "scale = scales[: len(arms)] if isinstance",
         "simulate/test_units.py",

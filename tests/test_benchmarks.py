@@ -19,8 +19,8 @@ from benchmarks import (
 )
 from benchmarks.recorded import Record, chunks, options, table
 
+from surepick.ahead.kinds import check_rewards
 from surepick.integrations.evaluations import ScoreTable, decide
-from surepick.simulate.kinds import check_rewards
 
 
 def given(folder, **more):

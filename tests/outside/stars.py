@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surepick.ahead.kinds import DRAWINGS, WithinBounds
+from surepick.ahead.noise import OnInterval
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.kinds.bounded import BoundedRewards
 from surepick.problem import noise
 from surepick.promise import Condition
 from surepick.run.assumed import ASSUMED, Assumed
-from surepick.simulate.kinds import DRAWINGS, WithinBounds
-from surepick.simulate.noise import OnInterval
 from surepick.study.traffic.kinds import REPORTS, Reports
 from surepick.verifier import noise as verified
 from surepick.verifier import payoffs

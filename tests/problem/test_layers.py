@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.ahead.kinds import DRAWINGS
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.errors import InvalidInputError
 from surepick.problem import noise
 from surepick.problem.noise import KINDS, NoiseKind, noise_kind
 from surepick.run.assumed import ASSUMED
-from surepick.simulate.kinds import DRAWINGS
 from surepick.study.traffic.kinds import REPORTS
 from surepick.verifier import noise as verifier
 from surepick.verifier.payoffs import payoff_of

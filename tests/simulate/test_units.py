@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.simulate.noise import Gaussian
-from surepick.simulate.trials import drive, feed
+from surepick.ahead.feed import feed
+from surepick.ahead.noise import Gaussian
+from surepick.simulate.trials import drive
 
 
 @pytest.mark.some(3)

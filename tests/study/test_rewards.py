@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.ahead.copies import ahead
 from surepick.errors import InvalidInputError
-from surepick.simulate.ahead import ahead
 from surepick.storage.memory import MemoryStorage
 from surepick.study.outlook import outlook
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.ahead.noise import Gaussian
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.check import Check
 from surepick.verifier.questions import rule_of

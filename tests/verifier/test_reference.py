@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.ahead.noise import Gaussian
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.rows import Rows
 from surepick.verifier.verify import verify

@@ -1,8 +1,6 @@
 """Simulation: the only home of the truth theta*."""
 
-from surepick.simulate import families, instances, published
-from surepick.simulate.instance import Instance
-from surepick.simulate.noise import (
+from surepick.ahead.noise import (
     Bernoulli,
     Beta,
     Bounded,
@@ -12,6 +10,8 @@ from surepick.simulate.noise import (
     StudentT,
     TwoPoint,
 )
+from surepick.simulate import families, instances, published
+from surepick.simulate.instance import Instance
 from surepick.simulate.table import Table
 from surepick.simulate.trials import trials
 

@@ -439,7 +439,7 @@ class Study(StudyCore):
 
     def forecast(self, seconds: float = FORECAST_SECONDS) -> Ahead:
         """How many more measurements; see :meth:`StudyCore.forecast`."""
-        from surepick.simulate.ahead import ahead
+        from surepick.ahead.copies import ahead
 
         simulate = (
             self.traffic.periods_ahead

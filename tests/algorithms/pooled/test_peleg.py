@@ -8,6 +8,7 @@ from numpy.random import SeedSequence
 from tests.breadth import first_rows
 
 import surepick as sp
+from surepick.ahead.noise import Bernoulli
 from surepick.algorithms import get
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.compiled import kernels as pooled_kernels
@@ -29,7 +30,6 @@ from surepick.run import Run
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Gaussian, instances, published, trials
 from surepick.simulate.conformance.tools import chance, failures
-from surepick.simulate.noise import Bernoulli
 from surepick.simulate.trials import drive, trial
 from surepick.statistics import payoff_kernels
 from surepick.statistics.payoffs import log_payoff

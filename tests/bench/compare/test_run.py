@@ -3,10 +3,10 @@ import math
 import numpy as np
 import pytest
 
+from surepick.ahead.noise import Gaussian
 from surepick.bench import Plan, Progress, run_plan, stream
 from surepick.bench.named import _FAMILIES
 from surepick.errors import InvalidInputError
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import trial
 
 COLUMNS = [

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.feed import TooSlowError
 from surepick.algorithms.base import Algorithm
 from surepick.bench.compare.plan import Cell, Plan, instance_seeds
 from surepick.bench.named import Named
@@ -16,7 +17,6 @@ from surepick.engines import local
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.simulate.instance import Instance
 from surepick.simulate.table import Table
-from surepick.simulate.trials import TooSlowError
 from surepick.simulate.trials import trial as run_trial
 
 TOO_SLOW = "too slow"  #: how the reason begins, where a trial ran out of time

@@ -10,6 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surepick.ahead.kinds import DRAWINGS, Drawing
+from surepick.ahead.noise import Noise
 from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import SEEDS, positive, probability, risk, whole
 from surepick.bench.compare.plan import Contender
@@ -21,8 +23,6 @@ from surepick.problem.duplicates import first_equal, groups
 from surepick.problem.noise import usual
 from surepick.problem.rewards import read_rewards
 from surepick.simulate.instance import Instance
-from surepick.simulate.kinds import DRAWINGS, Drawing
-from surepick.simulate.noise import Noise
 
 #: what is compared unless the caller says otherwise: guarantees, and nothing to know in advance
 ALGORITHMS = (DEFAULT, "peleg", "rage", "uniform")

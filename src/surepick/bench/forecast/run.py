@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.feed import TooSlowError
+from surepick.ahead.kinds import DRAWINGS
 from surepick.arrays.types import FloatArray
 from surepick.bench.compare.run import warm_up
 from surepick.bench.forecast.fixed import AB_TEST, LARGEST
@@ -27,9 +29,7 @@ from surepick.bench.forecast.lead import ASKED, LeadToFind
 from surepick.design import complexity
 from surepick.engines import engine
 from surepick.errors import InvalidInputError, SurepickError
-from surepick.simulate.kinds import DRAWINGS
 from surepick.simulate.table import Table
-from surepick.simulate.trials import TooSlowError
 from surepick.simulate.trials import trial as run_trial
 
 LOWER_BOUND = "lower bound"

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.noise import Gaussian
 from surepick.algorithms import registry
 from surepick.research.sequential import SequentialState
 from surepick.run import Run
@@ -23,7 +24,6 @@ from surepick.simulate.conformance.tools import (
     played,
     step,
 )
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive, trial
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.noise import Gaussian
 from surepick.problem import Problem
 from surepick.run import verify
 from surepick.simulate.conformance.tools import (
@@ -21,7 +22,6 @@ from surepick.simulate.conformance.tools import (
     played,
 )
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import trial
 
 _ORDER = np.array([3, 0, 4, 2, 1])  # the arm of the generic instance in each place

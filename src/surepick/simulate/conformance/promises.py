@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.noise import Gaussian
 from surepick.algorithms.base import Algorithm
 from surepick.errors import CertificateError
 from surepick.run import verify
@@ -32,7 +33,6 @@ from surepick.simulate.conformance.tools import (
     tiny,
 )
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import trial
 
 

@@ -319,7 +319,7 @@ class Traffic:
 
     def periods_ahead(self, run: Run, seconds: float) -> Ahead:
         """How many more periods, if they are like the last ones."""
-        from surepick.simulate.ahead import periods_ahead
+        from surepick.ahead.copies import periods_ahead
 
         desk = self.desk.desk
         with self._lock:

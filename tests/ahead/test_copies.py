@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.ahead.copies import ahead
+from surepick.ahead.feed import TooSlowError, feed
+from surepick.ahead.posterior import Posterior
 from surepick.run import Run
 from surepick.run.forecast import Ahead
 from surepick.simulate import Bernoulli, Gaussian
-from surepick.simulate.ahead import ahead
-from surepick.simulate.posterior import Posterior
-from surepick.simulate.trials import TooSlowError, feed
 
 ROWS = np.c_[np.ones(8), np.repeat(np.eye(4)[:, 1:], 2, axis=0), np.tile([0.0, 1.0], 4)]
 MEANS = ROWS @ [1.0, 1.1, -0.8, 2.4, 1.3]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.ahead.kinds import noise_family
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.simulate import (
     Bernoulli,
@@ -15,7 +16,6 @@ from surepick.simulate import (
     TwoPoint,
     trials,
 )
-from surepick.simulate.kinds import noise_family
 from surepick.simulate.trials import drive
 
 MEANS = np.array([0.2, 0.5, 0.9])

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.feed import TooSlowError, feed
+from surepick.ahead.judges import Judge, Likely
+from surepick.ahead.kinds import DRAWINGS
+from surepick.ahead.posterior import Posterior
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
 from surepick.run.forecast import FORECAST_SECONDS, PERIODS, Ahead
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
-from surepick.simulate.judges import Judge, Likely
-from surepick.simulate.kinds import DRAWINGS
-from surepick.simulate.posterior import Posterior
-from surepick.simulate.trials import TooSlowError, feed
 
 Truth = tuple[FloatArray, FloatArray]  # mean rewards of the arms, and the scales of their noise
 

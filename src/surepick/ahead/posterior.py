@@ -13,10 +13,10 @@ import math
 
 import numpy as np
 
+from surepick.ahead.kinds import DRAWINGS
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.run import Run
-from surepick.simulate.kinds import DRAWINGS
 
 # Of effects and deviations, over the spread of the measured means. Nobody studies options that are
 # all the same: much smaller ones would make every forecast at first one of very many.

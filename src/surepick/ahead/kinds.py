@@ -8,14 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.arrays.backend import HOST
-from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
-from surepick.problem import Problem
-from surepick.problem.layers import Layer
-from surepick.problem.noise import NoiseKind
-from surepick.run import Run
-from surepick.simulate.noise import (
+from surepick.ahead.noise import (
     FAMILIES,
     ROUNDING,
     Bernoulli,
@@ -26,6 +19,13 @@ from surepick.simulate.noise import (
     Scale,
     TwoPoint,
 )
+from surepick.arrays.backend import HOST
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.problem import Problem
+from surepick.problem.layers import Layer
+from surepick.problem.noise import NoiseKind
+from surepick.run import Run
 from surepick.statistics.scores import normal_scores
 
 

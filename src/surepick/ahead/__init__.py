@@ -1,0 +1,1 @@
+"""What lies ahead of a run: copies of it go on, on rewards drawn from what was measured so far."""
