@@ -1,5 +1,7 @@
 """The client: a study at a service behaves as one that is here."""
 
+import asyncio
+import contextlib
 import http.server
 import inspect
 import json
@@ -239,28 +241,49 @@ class Unreliable(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def test_answers_that_are_lost_cost_nothing(service):
-    """Every request arrives twice; everything counts once."""
+@contextlib.contextmanager
+def unreliable(service):
+    """The address of a relay to the service, where every request arrives twice."""
     Unreliable.target, Unreliable.count = service.http(), 0
     relay = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unreliable)
     threading.Thread(target=relay.serve_forever, daemon=True).start()
     try:
-        with Client(f"http://127.0.0.1:{relay.server_port}", service.token, patience=30) as client:
-            study = client.create_study("lossy", PROBLEM)
-            while not study.finished:
-                told = study.tell_many([(pull.id, reward(pull)) for pull in study.ask(20)])
-                assert all(one.used for one in told)
-            answer = study.answer
-            with sp.load_study("lossy", service.storage) as here:
-                log = here.rewards()
-                assert here.answer == answer
-            assert len(log.pulls) == answer.samples
-            assert {event.kind for event in study.events()} == {"duplicate"}
-            client.delete_study("lossy")
+        yield f"http://127.0.0.1:{relay.server_port}"
     finally:
         relay.shutdown()
         relay.server_close()
         Unreliable.target.close()
+
+
+def test_answers_that_are_lost_cost_nothing(service):
+    """Everything counts once, and no pull of a worker with a name counts as measured again."""
+    with unreliable(service) as url, Client(url, service.token, patience=30) as client:
+        study = client.create_study("lossy", PROBLEM)
+        while not study.finished:
+            pulls = study.ask(20, "lab-1")
+            told = study.tell_many([(pull.id, reward(pull)) for pull in pulls])
+            assert all(one.used for one in told)
+        answer = study.answer
+        with sp.load_study("lossy", service.storage) as here:
+            log = here.rewards()
+            assert here.answer == answer
+        assert len(log.pulls) == answer.samples
+        assert {event.kind for event in study.events()} == {"duplicate"}
+        client.delete_study("lossy")
+
+
+def test_an_awaited_ask_whose_answer_is_lost_is_the_same_ask(service):
+    async def main(url):
+        async with sp.AsyncClient(url, service.token, patience=30) as client:
+            study = await client.create_study("awaited", PROBLEM)
+            first = await study.ask(2, "lab-1")
+            assert await study.events("renewed") == []
+            assert await study.ask(2, "lab-1") == first
+            assert [one.pull for one in await study.events("renewed")] == [p.id for p in first]
+            await client.delete_study("awaited")
+
+    with unreliable(service) as url:
+        asyncio.run(main(url))
 
 
 class Busy(http.server.BaseHTTPRequestHandler):

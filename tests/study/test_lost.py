@@ -6,6 +6,7 @@ import pytest
 import surepick as sp
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
+from surepick.study.desk.crowd import Ask, Crowd
 
 EXACT = "provided that whether a measurement fails or comes too late does not depend on its reward"
 PLAIN = "if measurements fail, or come too late, for reasons that have nothing to do with their"
@@ -106,3 +107,45 @@ def test_a_worker_that_comes_back_under_its_name_measures_again(storage_url):
 def test_who_never_comes_back_for_the_same_adds_no_condition(storage_url):
     study = finished(storage_url, lambda study, pull: False)
     assert study.events("renewed") == []
+
+
+def with_id(study, worker, request, n=8):
+    (given,) = Crowd(study.desk).ask([Ask(n, worker, request=request)])
+    return [pull.id for pull in given.pulls]
+
+
+@pytest.mark.parametrize("hedge", [False, True])
+def test_an_ask_repeated_because_its_answer_was_lost_is_no_event_and_another_one_is(
+    storage_url, hedge
+):
+    """Whoever repeats an ask has not heard which pulls it gave, and so measured none of them."""
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0)
+    study = sp.create_study("lost", problem, storage=storage_url, hedge=hedge, overlap=False)
+    first = with_id(study, "w", "one", 2)
+    assert with_id(study, "w", "one", 2) == first
+    rest = with_id(study, "v", "one", 99)
+    assert with_id(study, "v", "one", 99) == rest
+    assert not set(first) & set(rest), "an id is that of one worker's ask"
+    helped = with_id(study, "u", "two", 1)
+    assert with_id(study, "u", "two", 1) == helped
+    assert bool(helped) == hedge
+    assert study.events("renewed") == []
+    assert with_id(study, "w", "two", 2) == first
+    assert with_id(study, "w", "two", 2) == first
+    assert with_id(study, "u", "three", 1) == helped
+    came_back = {event.pull: event.count for event in study.events("renewed")}
+    assert came_back == {0: 1 + hedge, 1: 1}
+
+
+def test_a_step_of_the_database_that_is_taken_twice_is_one_ask(storage_url, monkeypatch):
+    """A connection that is cut while it commits: nobody knows whether the step was taken."""
+    study = sp.create_study("twice", sp.Problem([[1.0], [2.0]], noise=1.0), storage=storage_url)
+    write = study.storage.write
+    monkeypatch.setattr(study.storage, "write", lambda work: (write(work), write(work))[1])
+    monkeypatch.setattr(study.storage, "ask_one", lambda *how: None)
+    for n in (1, 3):
+        pulls = study.ask(n, "w")
+        study.tell_many([(pull.id, 1.0) for pull in pulls], "w")
+    assert study.events("renewed") == []
+    assert study.ask(2, "w") == study.ask(2, "w")
+    assert len(study.events("renewed")) == 2

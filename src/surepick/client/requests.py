@@ -184,9 +184,11 @@ class StudyRequests:
             positive(lease, "lease", TEN_YEARS),
             real(wait, "wait"),
         )
-        # Even an ask without a name needs one, to get the same pulls when its answer is lost.
-        holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else as_name(worker, "worker")
+        # By its id an ask gets the same pulls when its answer is lost; without a name it needs one.
+        request = uuid.uuid4().hex
+        holder = f"{ONCE}{request}" if worker is None else as_name(worker, "worker")
         body: dict[str, Any] = {"n": min(n, MOST), "worker": holder, "lease": lease}
+        body["request"] = request
         if stratum is not None:
             body["stratum"] = str(stratum)
         if same:

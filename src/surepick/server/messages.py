@@ -31,6 +31,11 @@ class AskBody(BaseModel):
     stratum: Name | None = Field(
         None, description="In a study with strata: the plate, operator, … for these pulls."
     )
+    request: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        None,
+        description="An id of this ask, new for each and the same when it is repeated because its "
+        "answer was lost: then it gives the same pulls, and none counts as measured again.",
+    )
     same: bool = Field(
         False, description="Pulls of one option only, as many as the open batches have of it."
     )

@@ -263,6 +263,7 @@ class Storage(ABC):
         arms: Sequence[int],
         holder: Holder,
         lease: float,
+        request: str | None = None,
     ) -> tuple[int, Lease] | None:
         """Hand out the next pull of this batch for the first time.
 
@@ -273,8 +274,8 @@ class Storage(ABC):
         place, arms
             The arms of the next few pulls from this place in the batch on; the next pull must be
             among them.
-        holder, lease
-            Who gets it, who must hold no other pull, and for how many seconds.
+        holder, lease, request
+            Who gets it, who must hold no other pull, for how many seconds, and by which ask.
 
         Returns
         -------

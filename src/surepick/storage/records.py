@@ -168,6 +168,8 @@ class Lease:
     stratum: str | None = None  #: the day, plate, … it belongs to, as of when it was handed out
     second: str | None = None  #: who else has it, where it was handed out twice
     second_token: str | None = None
+    request: str | None = None  #: id of the ask by which it was handed out last
+    second_request: str | None = None  #: of that of the second
 
     def is_of(self, worker: str | None, token: str | None) -> bool:
         """Whether it is theirs to tell: they hold it, or held it last.
@@ -188,9 +190,23 @@ class Lease:
 
     def given_up_by_first(self) -> Lease:
         """The lease once the first worker has given it up: the second alone holds it."""
-        return replace(
-            self, worker=self.second, token=self.second_token, second=None, second_token=None
-        )
+        left = replace(self, worker=self.second, token=self.second_token)
+        return replace(left, request=self.second_request).given_up_by_second()
+
+    def given_up_by_second(self) -> Lease:
+        """The lease once the second worker has given it up."""
+        return replace(self, second=None, second_token=None, second_request=None)
+
+    def asked_for(self, holder: Holder, request: str | None) -> Lease:
+        """The lease once one of its holders has been handed it again, by an ask of this id."""
+        if holder == (self.second, self.second_token):
+            return replace(self, second_request=request)
+        return replace(self, request=request)
+
+    def is_from(self, holder: Holder, request: str | None) -> bool:
+        """Whether this holder was handed it by the ask of this id."""
+        second = holder == (self.second, self.second_token)
+        return request is not None and request == (self.second_request if second else self.request)
 
     def free(self, now: float) -> bool:
         """Whether anyone may have it: its time is over, or the clock was set back since."""

@@ -187,16 +187,16 @@ class Study(StudyCore):
         n = min(whole(n, "n", least=1), 2**31)  # fewer may be handed out anyway
         lease, wait = positive(lease, "lease", TEN_YEARS), real(wait, "wait")
         named = worker is not None
-        holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex)
-        desk = self.desk
+        desk, request = self.desk, uuid.uuid4().hex
+        holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + request)
         # An attempt that was cut off may have handed out a pull, so it counts as one.
         tries = 1 if desk.in_line else 0
-        quick = desk.lease_next(holder, lease) if n == 1 else None
+        quick = desk.lease_next(holder, lease, request) if n == 1 else None
         if quick is not None:
             self._held[quick.pull] = holder.worker
             return desk.pulls([quick])
 
-        wanted = Wanted(n, holder, lease, stratum=belongs, same=bool(same))
+        wanted = Wanted(n, holder, lease, stratum=belongs, same=bool(same), request=request)
 
         def ask(tx: Transaction) -> Asked:
             nonlocal tries

@@ -286,6 +286,7 @@ def _pulls_of_two_workers_are_found_by_both_and_others_by_how_long_they_are_out(
     storage: Storage, study: int
 ) -> None:
     two = Lease(0, 1, "w", 90.0, token="a", since=1.0, second="v", second_token="b")
+    two = two.asked_for(Holder("w", "a"), "one").asked_for(Holder("v", "b"), "two")
     rows = [Lease(i, 0, "w", 90.0, since=9.0 - i) for i in (1, 2, 3)]
     others = [Lease(4, 0, None, 90.0), Lease(5, 0, "w", 10.0), Lease(6, 0, "w", 90.0)]
     storage.write(lambda tx: tx.add_leases(study, [two, *rows, *others]))
@@ -297,7 +298,7 @@ def _pulls_of_two_workers_are_found_by_both_and_others_by_how_long_they_are_out(
     alone = two.given_up_by_first()
     storage.write(lambda tx: tx.change_leases(study, [alone]))
     same(read(lambda tx: tx.leases(study, [0])), {0: alone})
-    same((alone.worker, alone.token, alone.second), ("v", "b", None))
+    same((alone.worker, alone.token, alone.request, alone.second), ("v", "b", "two", None))
 
 
 @_check
@@ -545,14 +546,14 @@ def _one_pull_in_one_step(storage: Storage) -> None:
 
         storage.write(fill)
         before = contents(storage, study)
-        given = storage.ask_one(study, batch, place, arms, Holder(worker, "mine"), 60.0)
+        given = storage.ask_one(study, batch, place, arms, Holder(worker, "mine"), 60.0, "this ask")
         if given is None:
             same(contents(storage, study), before)
             continue
         demand(usual, f"case {number}: a pull was handed out in one step that needs the rules")
         now = storage.read(lambda tx, s=study: tx.progress(s)).now
         same(given[0], 3)
-        new = Lease(3, 7, worker, 0.0, token="mine")
+        new = Lease(3, 7, worker, 0.0, token="mine", request="this ask")
         same(replace(given[1], until=0.0, since=0.0), new)
         demand(50.0 < given[1].until - now < 61.0, "a lease of 60 s runs for another time")
         same(given[1].until, given[1].since + 60.0)

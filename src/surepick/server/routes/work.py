@@ -34,8 +34,9 @@ async def ask(request: Request, name: str, body: messages.AskBody) -> Response:
     """Get pulls to measure.
 
     Empty, and not finished: the rest of the batch is with other workers; ask again, or wait. A
-    worker that asks again gets what it has not told yet first, so an ask may be repeated when
-    its answer was lost.
+    worker that asks again gets what it has not told yet first, which counts as measured again: its
+    result may be why it was not told. So an ask that is repeated because its answer was lost has
+    the same `request` as before.
     """
     service = service_of(request)
 
@@ -91,7 +92,8 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
     if token.expires is not None:
         lease = min(lease, max(token.expires - time.time(), 1e-3))
     n = min(body.n, visible.MOST) if token.role == JUDGE else body.n
-    return Ask(n, body.worker, lease, token.owner, longest, body.stratum, body.same)
+    own = {} if body.request is None else {"request": body.request}
+    return Ask(n, body.worker, lease, token.owner, longest, body.stratum, body.same, **own)
 
 
 @routes.post("/studies/{name}/tell", **spec(MEASURERS, messages.ToldAll))

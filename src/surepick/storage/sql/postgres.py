@@ -70,9 +70,9 @@ WITH next AS (
           OR second = %(worker)s AND second_token IS NOT DISTINCT FROM %(token)s))
     RETURNING first, asked - 1 AS place
 )
-INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts, token, since)
+INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts, token, since, request)
 SELECT %(study)s, first + place, (%(arms)s::bigint[])[place - %(place)s + 1],
-       %(worker)s, now + %(lease)s, 1, %(token)s, now
+       %(worker)s, now + %(lease)s, 1, %(token)s, now, %(request)s
 FROM next, (SELECT {_CLOCK} AS now) AS clock
 RETURNING pull, arm, until, since, (SELECT place FROM next)
 """
@@ -186,16 +186,18 @@ class PostgresStorage(SqlStorage):
         arms: Sequence[int],
         holder: Holder,
         lease: float,
+        request: str | None = None,
     ) -> tuple[int, Lease] | None:
         """See :class:`Storage`."""
         worker, token = holder
         values = {"study": study, "batch": batch, "place": place, "known": len(arms)}
         values |= {"arms": f"{{{','.join(map(str, arms))}}}", "lease": lease}
+        values |= {"request": request}
         row = self._one_step(_ASK_ONE, values | {"worker": worker, "token": token})
         if row is None:
             return None
         pull, arm, until, since, taken = row
-        return taken, Lease(pull, arm, worker, until, token=token, since=since)
+        return taken, Lease(pull, arm, worker, until, token=token, since=since, request=request)
 
     def tell_one(
         self, study: int, pull: int, value: float, worker: str | None, token: str | None

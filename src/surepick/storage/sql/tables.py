@@ -131,6 +131,8 @@ leases = Table(
     Column("stratum", String(200)),
     Column("second", String(200)),
     Column("second_token", String(16)),
+    Column("request", String(64)),
+    Column("second_request", String(64)),
     Index("surepick_leases_worker", "study", "worker"),
     Index("surepick_leases_second", "study", "second"),
     Index("surepick_leases_until", "study", "until"),

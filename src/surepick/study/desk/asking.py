@@ -34,6 +34,7 @@ class Wanted:
     same: bool = False  #: pulls of one option only
     still: frozenset[int] = frozenset()  #: pulls that the holder has, and did not measure yet
     new: int | None = None  #: how many at most of those that the holder has not got yet
+    request: str | None = None  #: id of the ask; whoever repeats it has not got what it gave
 
 
 @dataclass(frozen=True)
@@ -128,20 +129,26 @@ class _Counter:
     def renew(self, held: Sequence[Lease]) -> None:
         """The pulls that a worker holds who has come back.
 
-        It may have measured them, and not said what came out: so each is an event.
+        It may have measured them, and not said what came out: so each is an event, but those that
+        this very ask handed out, whose answer was lost.
         """
-        longest = self._wanted.longest
+        wanted, now = self._wanted, self.at.now
+        worker, token = wanted.holder
+        longest = wanted.longest
         again = []
         for one in held:
             end = self._until if longest is None else min(self._until, one.since + longest)
             if one.second is not None:  # the other one has it, too
                 end = max(end, one.until)
-            again.append(replace(one, until=end, stratum=self._belongs(one)))
+            same = one.asked_for(wanted.holder, wanted.request)
+            again.append(replace(same, until=end, stratum=self._belongs(one)))
         self._tx.change_leases(self._study, again)
-        wanted, now = self._wanted, self.at.now
-        worker, token = wanted.holder
-        come_back = [x for x in again if x.pull not in wanted.still] if has_a_name(worker) else []
-        if come_back:
+        come_back = [
+            one
+            for one in held
+            if one.pull not in wanted.still and not one.is_from(wanted.holder, wanted.request)
+        ]
+        if come_back and has_a_name(worker):
             said = [Event(x.pull, x.arm, RENEWED, worker, None, "", now, token) for x in come_back]
             self._tx.count_or_add_events(self._study, said)
         self.given += again
@@ -191,6 +198,7 @@ class _Counter:
             return
         until = max(one.until, self._until)
         both = replace(one, second=worker, second_token=token, until=until)
+        both = both.asked_for(self._wanted.holder, self._wanted.request)
         self._tx.change_leases(self._study, [both])
         event = Event(one.pull, one.arm, HEDGED, worker, None, "", at.now, token)
         self._tx.add_events(self._study, [event])
@@ -204,8 +212,9 @@ class _Counter:
         line, start, end = self._line(), at.asked, places[-1] + 1
         arms = line.arms(start, end)
         named = line.items(start, end) if self._on_items else [self._stratum] * len(arms)
+        who, request = (worker, self._until), self._wanted.request
         new = [
-            Lease(at.first + place, arm, worker, self._until, 1, token, at.now, stratum=name)
+            Lease(at.first + place, arm, *who, 1, token, at.now, stratum=name, request=request)
             if place in wanted
             else Lease(at.first + place, arm, None, at.now, 0, since=at.now, stratum=name)
             for place, arm, name in zip(range(start, end), arms, named)
@@ -228,6 +237,7 @@ class _Counter:
             Lease(
                 *(x.pull, x.arm, worker, self._until, x.attempts + 1, token, at.now),
                 stratum=self._belongs(x),
+                request=self._wanted.request,
             )
             for x in free
         ]

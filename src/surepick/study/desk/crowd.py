@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, field, replace
 
 from surepick.arrays.validate import TEN_YEARS, positive, whole
 from surepick.errors import SurepickError, UnknownPullError
@@ -34,6 +33,8 @@ class Ask:
     stratum: str | None = None  #: the day, plate, … that the pulls are for
     same: bool = False  #: pulls of one option only
     still: frozenset[int] = frozenset()  #: pulls that it has, and did not measure yet
+    #: id of this ask, the same where it is repeated because its answer was lost
+    request: str = field(default_factory=lambda: uuid.uuid4().hex)
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,6 @@ class Handed:
 
     pulls: list[Pull]
     finished: bool
-
-
-_A = TypeVar("_A", Ask, Wanted)
-
-
-def _who_has(wanted: _A, asked: Asked) -> _A:
-    """What somebody asks for once more who has been handed something, and did not measure it."""
-    return replace(wanted, still=wanted.still | {one.pull for one in asked.leases})
 
 
 class Crowd:
@@ -101,8 +94,7 @@ class Crowd:
         if asked is None:
             return answers, self.ask(asks)
         if any(one.advance or one.plan for one in asked.values()):
-            again = [_who_has(one, asked[i]) if i in asked else one for i, one in enumerate(asks)]
-            return answers, self.ask(again)
+            return answers, self.ask(asks)
         for i, given in self._handed(wanted, asked).items():
             found[i] = given
         return answers, [one for one in found if one is not None]
@@ -170,7 +162,7 @@ class Crowd:
                 stratum = check_stratum(self._desk.strata, one.stratum)
                 who = Holder(holder, one.token)
                 new = FEW if n > FEW and not one.same else None
-                own = (one.longest, stratum, one.same, one.still, new)
+                own = (one.longest, stratum, one.same, one.still, new, one.request)
                 checked[i] = Wanted(n, who, lease, *own)
             except SurepickError as error:
                 found[i] = error
@@ -200,7 +192,6 @@ class Crowd:
                 desk.plan_ahead()
             else:
                 break
-            asks = {i: _who_has(one, asked[i]) for i, one in asks.items()}
         return self._handed(asks, asked)
 
     def _lease_all(self, tx: Transaction, asks: dict[int, Wanted], again: bool) -> dict[int, Asked]:

@@ -259,7 +259,7 @@ class Desk:
         """Whether :meth:`lease_next` may be tried: it is known about where the next pull is."""
         return self._place is not None and self._plain
 
-    def lease_next(self, holder: Holder, lease: float) -> Lease | None:
+    def lease_next(self, holder: Holder, lease: float, request: str) -> Lease | None:
         """The next pull of the batch in one step, where the storage can do that."""
         line, place = self._opened, self._place
         if not self._plain or place is None or line.number != place[0]:
@@ -267,7 +267,7 @@ class Desk:
         arms = line.arms(place[1], min(place[1] + _AHEAD, line.size))
         if not arms:
             return None
-        given = self.storage.ask_one(self.record.id, *place, arms, holder, lease)
+        given = self.storage.ask_one(self.record.id, *place, arms, holder, lease, request)
         if given is None:
             return None
         self._place = (place[0], given[0] + 1)

@@ -201,7 +201,7 @@ def fail(
     if lease is not None and lease.is_of_second(worker, token):
         event = Event(pull, lease.arm, "failed", worker, None, reason, at.now, token)
         tx.add_events(study, [event])
-        tx.change_leases(study, [replace(lease, second=None, second_token=None)])
+        tx.change_leases(study, [lease.given_up_by_second()])
         return True
     theirs = lease is not None and lease.is_of(None, token) and worker in (None, lease.worker)
     if lease is None or lease.worker is None or not theirs:

@@ -95,6 +95,9 @@ export const post = (path, body, options) => call("POST", path, body, options);
 /** @type {(path: string) => Promise<null>} */
 export const remove = (path) => call("DELETE", path);
 
+/** @type {() => string} the id of an ask: the same as long as its answer may be lost */
+export const newId = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
 /**
  * The path of a study, whatever characters its name has.
  *

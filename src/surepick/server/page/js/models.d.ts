@@ -416,6 +416,7 @@ declare namespace Api {
     lease?: number;
     wait?: number;
     stratum?: string | null;
+    request?: string | null;
     same?: boolean;
   }
   interface AskReply {

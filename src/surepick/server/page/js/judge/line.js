@@ -3,7 +3,7 @@
 // One thing is sent at a time, in its order, and again until it is answered: a verdict that was
 // kept, although its answer was lost, counts once. The next pair is there before it is needed.
 
-import { get, post, studyPath } from "../api.js";
+import { get, newId, post, studyPath } from "../api.js";
 
 const AHEAD = 2; // the pair that is shown, and the one after it
 const LEASE = 180; // seconds until pairs of a judge who has left go to others
@@ -25,6 +25,8 @@ export class Line {
   #judged = new Set();
   /** @type {Verdict | null} what can be taken back */
   #last = null;
+  /** Pairs and verdicts are remembered for as long as this line is there: it asks one ask. */
+  #request = newId();
   #busy = false;
   #failures = 0;
   #timer = 0;
@@ -194,7 +196,8 @@ export class Line {
 
   /** @type {(wait: number) => Promise<Api.AskReply>} */
   #hand(wait) {
-    return this.#post("/ask", { n: AHEAD, worker: this.judge, lease: LEASE, wait });
+    const who = { worker: this.judge, request: this.#request };
+    return this.#post("/ask", { n: AHEAD, ...who, lease: LEASE, wait });
   }
 
   async #why() {

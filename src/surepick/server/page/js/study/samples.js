@@ -1,7 +1,7 @@
 // For those who measure by hand: the next samples, a box for each result, a sheet to print.
 
 import { announce } from "../announce.js";
-import { post, studyPath } from "../api.js";
+import { newId, post, studyPath } from "../api.js";
 import { h, put, write } from "../dom.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { role } from "../session.js";
@@ -57,6 +57,8 @@ export function samplesCard(name, onChange) {
     list,
   );
 
+  let request = newId(); // the same until it was answered
+
   /** @param {SubmitEvent} event */
   function ask(event) {
     event.preventDefault();
@@ -65,9 +67,10 @@ export function samplesCard(name, onChange) {
     if (n === null || n < 1 || !Number.isInteger(n)) return error.say("How many? Give a whole number.");
     remember(who.value.trim());
     return submit(button, error, async () => {
-      const asked = { n, worker: who.value.trim(), lease: LEASE };
+      const asked = { n, worker: who.value.trim(), lease: LEASE, request };
       /** @type {Api.AskReply} */
       const found = await post(studyPath(name, "/ask"), asked);
+      request = newId();
       list.hidden = !found.pulls.length;
       if (found.finished) error.say("The study is finished: there is nothing left to measure.");
       else if (!found.pulls.length) error.say("Nothing to measure now: the others have it all. Try again later.");

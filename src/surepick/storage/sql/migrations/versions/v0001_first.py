@@ -107,6 +107,8 @@ def upgrade() -> None:
         sa.Column("stratum", sa.String(length=200)),
         sa.Column("second", sa.String(length=200)),
         sa.Column("second_token", sa.String(length=16)),
+        sa.Column("request", sa.String(length=64)),
+        sa.Column("second_request", sa.String(length=64)),
         sum_column(
             "study",
             "pull",
@@ -120,6 +122,8 @@ def upgrade() -> None:
             "stratum",
             "second",
             "second_token",
+            "request",
+            "second_request",
         ),
         sa.ForeignKeyConstraint(["study"], ["surepick_studies.id"], ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("study", "pull"),
