@@ -22,13 +22,15 @@ from typing import Any, NoReturn
 
 def load(folder: Path) -> None:
     """Load what most copies need, compiled code too; ``folder`` has commands that start at once."""
+    import click
     import numpy as np
 
     import surepick as sp
-    from surepick.cli import _VERBS
+    from surepick.cli import cli
 
-    for verb in _VERBS:
-        importlib.import_module(f"surepick.cli.{verb.replace('-', '_')}")
+    with click.Context(cli) as ctx:
+        for verb in cli.list_commands(ctx):
+            cli.get_command(ctx, verb)
     os.environ.setdefault("MPLBACKEND", "agg")  # read when Matplotlib is loaded: here
     for module in (
         "alembic.command", "httpx2", "matplotlib.pyplot", "pandas", "psycopg", "rich.table",

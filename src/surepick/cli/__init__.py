@@ -1,4 +1,8 @@
-"""The command line: one file per verb, loaded when its verb is called."""
+"""The command line: a verb is loaded when it is called.
+
+It lives in the file of its name, or beside a verb that is like it; those that do something to a
+study, and nothing else, are made from what acts declare.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +51,11 @@ _VERBS = tuple(verb for group in _GROUPS.values() for verbs in group for verb in
 _STUDY_VERBS = frozenset(_VERBS) - frozenset(
     ("verify", "stamp", "time", "plan", "lookback", "bench", "reproduce", "demo", "serve", "mcp")
 )
+# Verbs of acts, made from what these declare.
+_ACTS = ("correct", "withdraw", "set-aside", "add", "retire", "limit", "pause", "resume", "stop")
+# Verbs that live beside others.
+_BESIDE = {"fail": "tell", "plot": "report", "mcp": "serve", "act": "acts"}
+_BESIDE |= {"copy": "manage", "delete": "manage", "list": "manage"}
 _ALL = "surepick.all"  # whether every verb is explained
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
@@ -68,7 +77,7 @@ Exit codes:
 
 
 class _Verbs(click.Group):
-    """Verbs by name; each lives in the file of that name."""
+    """Verbs by name."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ALL] = "--all" in args[:2]  # also behind --help
@@ -93,12 +102,15 @@ class _Verbs(click.Group):
         return command.get_short_help_str(limit=80)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*_VERBS]  # a module here is called list
+        return [*_VERBS]  # in their order
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _VERBS:
-            return None
-        return importlib.import_module(f"surepick.cli.{cmd_name.replace('-', '_')}").command
+        if cmd_name in _ACTS or cmd_name not in _VERBS:  # the latter perhaps of a plugin
+            from surepick.cli import acts
+
+            return acts.verb(cmd_name) if acts.known(cmd_name) else None
+        home = importlib.import_module(f"surepick.cli.{_BESIDE.get(cmd_name, cmd_name)}")
+        return getattr(home, f"{cmd_name}_command" if cmd_name in _BESIDE else "command")
 
 
 def _explain(ctx: click.Context) -> None:

@@ -68,7 +68,7 @@ def command(
     instead. Everything is worked out again; old and new numbers, who, when and why are kept.
     """
     from surepick.study import SegmentStudies
-    from surepick.study.acts.reports import CAUTION
+    from surepick.study.acts.reports import CORRECT_REPORT
     from surepick.study.traffic.words import step
 
     study = open_studies(name, storage)
@@ -94,7 +94,7 @@ def command(
             raise InvalidInputError("check: a correction is always checked; leave --check out")
         made = study.correct_report(period, content, reason=reason, by=by)
         at = study.status()["traffic"]
-        lines = [shown(made.said), CAUTION, shown(at["headline"]), shown(step(at))]
+        lines = [shown(made.said), CORRECT_REPORT.caution, shown(at["headline"]), shown(step(at))]
         say(as_json, made.to_dict() | {"headline": at["headline"]}, "\n".join(lines))
         return
     if reason or by:

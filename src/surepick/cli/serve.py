@@ -1,4 +1,4 @@
-"""``surepick serve``: studies over HTTP, and a page to watch them."""
+"""``surepick serve`` and ``surepick mcp``: studies over HTTP with a page, and for agents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from surepick.cli.studies import storage_option
+from surepick.cli.studies import at_server, server_options, storage_option
 
 
 @click.command("serve", short_help="Serve studies to remote workers, with a page to watch them.")
@@ -121,3 +121,23 @@ def command(new_admin_token: bool, **options: Any) -> None:
 def _address(scheme: str, settings: Any) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{scheme}://{host}:{settings.port}"
+
+
+@click.command("mcp", short_help="Let an agent read studies or, if allowed, take part (MCP).")
+@storage_option
+@server_options
+@click.option(
+    "--allow-writes",
+    is_flag=True,
+    help="Let agents create studies, ask and tell; without it they can only look.",
+)
+def mcp_command(storage: str, allow_writes: bool) -> None:
+    """Serve studies to an agent by the Model Context Protocol, over standard input and output.
+
+    Agents start it themselves: name it as a command in their settings. Tools: list_studies,
+    read_status, read_answer, verify; with --allow-writes also create_study, ask and tell. Needs
+    the extra mcp.
+    """
+    from surepick.agents import Place, mcp_server
+
+    mcp_server(Place(storage, at_server()), allow_writes).run("stdio")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from surepick.client import Client
     from surepick.problem import Problem
     from surepick.study import SegmentStudies, Study
-    from surepick.study.acts.options import OptionChange
-    from surepick.study.acts.rewards import Change
 
 STORAGE = "sqlite:///surepick.db"
 STRATUM_HELP = "In a study with strata: the plate, operator, … for these pulls."
@@ -137,33 +135,16 @@ def say(as_json: bool, content: dict[str, Any], text: str) -> None:
     click.echo(json.dumps(content) if as_json else text)
 
 
-def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
-    """What was corrected or withdrawn, and what it led to."""
-    from surepick.study.acts.rewards import CAUTION
-
-    finished = study.finished
-    lines = [one.said for one in made[:10]]
-    if len(made) > 10:
-        lines.append(f"… and {len(made) - 10} more.")
-    if any(one.counted for one in made):
-        lines.append("They had been counted, so everything was recomputed.")
-    if not made:
-        lines.append("No rewards came with this token.")
-    state = f"finished: {typed('answer', study.name)}" if finished else "under way"
-    lines += [f"The study is {state}.", CAUTION]
-    content = {"changes": [one.to_dict() for one in made], "finished": finished}
-    say(as_json, content, "\n".join(lines))
+def state_of(study: Study) -> str:
+    """Where a study stands, behind "is", and what to type next."""
+    if study.finished:
+        return f"finished: {typed('answer', study.name)}"
+    return f"paused: {typed('resume', study.name)}" if study.progress().paused else "under way"
 
 
-def say_option_change(study: Study, made: OptionChange, as_json: bool) -> None:
-    """What was added or retired, and what it led to."""
-    at = study.progress()
-    lines = [shown(made.said)]
-    if made.waits:
-        lines.append(f"Measurements left in the open batch: {at.size - at.told}.")
-    state = f"finished: {typed('answer', study.name)}" if at.finished else "under way"
-    lines.append(f"The study is {state}.")
-    say(as_json, made.to_dict() | {"finished": at.finished}, "\n".join(lines))
+def end_of(study: Study) -> list[str]:
+    """Where a study stands, as a sentence."""
+    return [f"The study is {state_of(study)}."]
 
 
 def shown(text: str) -> str:

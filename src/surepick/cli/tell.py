@@ -1,4 +1,4 @@
-"""``surepick tell``: hand in a reward, or a file of them."""
+"""``surepick tell`` and ``surepick fail``: hand in rewards, or say that there is none."""
 
 from __future__ import annotations
 
@@ -204,3 +204,27 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
 
 def _some(places: list[str]) -> str:
     return f"{', '.join(places[:10])}{' …' if len(places) > 10 else ''}"
+
+
+@click.command("fail", short_help="Say that a pull could not be measured.")
+@study_options
+@click.argument("pull", type=int)
+@click.option("--reason", default="", help="Reason; stored with the study.")
+@click.option("--worker", default=None, help="Who tried to measure it.")
+@click.option("--final", is_flag=True, help="With --complete: count it as the worst score.")
+def fail_command(
+    name: str, storage: str, as_json: bool, pull: int, reason: str, worker: str | None, final: bool
+) -> None:
+    """Say that a PULL could not be measured: somebody else will get it.
+
+    Only for failures that have nothing to do with what the reward would have been. With --final,
+    in a study of a finite set of items (--complete), it cannot be measured at all: it counts as the
+    worst score and is listed with the answer.
+    """
+    back = open_study(name, storage).fail(pull, reason, worker, final=final)
+    text = f"Pull {pull} {'counts as the worst score' if final else 'will be handed out again'}."
+    if not back:
+        text = (
+            f"Pull {pull} already has a reward or was given to another worker; nothing was changed."
+        )
+    say(as_json, {"pull": pull, "back_in_line": back and not final}, text)

@@ -41,13 +41,6 @@ from surepick.text import plural
 
 IN_ADVANCE, BLIND, AFTERWARDS = "in advance", "blind", "afterwards"
 
-#: what to know about it, for users
-CAUTION = (
-    "Nothing has to be assumed where it was recorded before the day began, or blind where nobody "
-    "had seen results. Otherwise the answer holds only if the reason has nothing to do with which "
-    "option is better, and says so."
-)
-
 
 @dataclass(frozen=True)
 class SetAside:
@@ -140,10 +133,19 @@ def of_link(tx: Transaction, study: int, link: Link) -> SetAside:
 class _SetAside(Changing):
     change = SetAside
     kind, link = "set-aside", ASIDE
+    short = "Set a day, plate or batch aside for all options."
     about = (
         "Set a period, stratum or batch aside for all options: bots, a broken tag, a sale. "
-        "Everything is worked out again without it. What is said before it begins needs no "
-        "condition; otherwise the promise names it."
+        "Everything is worked out again without it, so a study that has ended may go on; it stays "
+        "on record. Name the days of a sale before they begin, and the promise stays as it is; "
+        "otherwise it names what it rests on. A period that is set aside need not be recorded. On "
+        "a day that is set aside no pulls are handed out. Dropping days because of who won on them "
+        "leads to wrong answers."
+    )
+    caution = (
+        "Nothing has to be assumed where it was recorded before the day began, or blind where "
+        "nobody had seen results. Otherwise the answer holds only if the reason has nothing to do "
+        "with which option is better, and says so."
     )
     fields = (
         Field("period", str, "Name of a period of visitors, also of one to come.", None),

@@ -182,6 +182,8 @@ class ActKind:
     kind: str  #: its name, which requests use
     link: str  #: the kind of its links in the chain
     about: str  #: what it does, in a line or a few
+    short: str = ""  #: the same in a few words, for lists of verbs
+    caution: str = ""  #: what whoever has done it should know
     fields: tuple[Field, ...] = ()
     needs_reason: bool = False
     role: str = ADMIN  #: who may do it at a service; admins may do everything

@@ -80,10 +80,11 @@ def read(tx: Transaction, study: int) -> list[LimitChange]:
 class _Limit(Changing):
     change = LimitChange
     kind, link = "limit", LIMITED
+    short = "Change how much may be measured."
     about = (
         "Change how many measurements there may be, and what they may cost, in all. What was asked "
         "for is measured in any case. A study that has ended because a limit was reached goes on, "
-        "if the new one is higher."
+        "if the new one is higher. The guarantee does not depend on it."
     )
     fields = (
         Field(

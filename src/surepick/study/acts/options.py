@@ -177,15 +177,19 @@ class _ChangeOptions(Changing):
 
 class _Add(_ChangeOptions):
     kind, link = "add", ADDED
+    short = "Add options to a study."
     about = (
-        "Add options; they come with the next batch. The answer is then the best of all that were "
-        "not retired. A study that has ended goes on."
+        "Add options; they come with the next batch, or with the shares of the next period of a "
+        "website test. A study that has ended goes on. The answer is then the best of all that "
+        "were not retired, and the guarantee stands, even if options are added because of what was "
+        "seen."
     )
     fields = (
         Field(
             "table",
             Sheet,
-            "A table with the columns of the study's own.",
+            "A table with the columns of the study's own, also that of costs; a category may have "
+            "levels that no option had before.",
             None,
             example={"csv": "label,price,colour\nnew,5,green\n"},
         ),
@@ -222,10 +226,12 @@ class _Add(_ChangeOptions):
 
 class _Retire(_ChangeOptions):
     kind, link = "retire", RETIRED
+    short = "Retire an option of a study."
     about = (
         "Retire an option: it is not measured any more, and cannot be the answer. The batch that "
-        "is open is finished first. Unless the option had been ruled out, all that had been are "
-        "back in the race."
+        "is open is finished first; in a website test it has no share from the next period on. "
+        "Unless the option had been ruled out, all that had been are back in the race, as they may "
+        "be the best of those that are left; so a study that has ended may go on."
     )
     fields = (Field("label", str, "Which option.", limits={"minLength": 1}, example="a"),)
     needs_reason = True

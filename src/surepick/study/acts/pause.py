@@ -55,11 +55,13 @@ class _Pause(Steer):
 
 class _Off(_Pause):
     kind, link, paused, sentence = "pause", "paused", True, "Paused."
+    short = "Hand out nothing until the study is resumed."
     about = "Hand out nothing until the study is resumed; pulls that are out can still be told."
 
 
 class _On(_Pause):
     kind, link, paused, sentence = "resume", "resumed", False, "Resumed."
+    short = "Continue a study that is paused."
     about = "Hand out pulls again."
 
 

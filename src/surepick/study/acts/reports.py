@@ -63,13 +63,6 @@ CORRECTED = "report corrected"
 EMPTY = Counts((), (), ())
 _NOBODY = dumps(Pulls.from_counts(np.zeros(1, dtype=np.int64)).columns())
 
-#: what to know about it, for users
-CAUTION = (
-    "The guarantee stands if your choice of what to check again depended neither on the numbers "
-    "nor on which option you favour. Examples are removing bots by one rule for all options, or a "
-    "day that was exported twice. Check all options alike, whether they look good or bad."
-)
-
 
 @dataclass(frozen=True)
 class RowChange:
@@ -480,6 +473,12 @@ class _CorrectReport(_OfPeriod, Changing):
     about = (
         "Let another report count for a period; everything is worked out again. The same "
         "correction again changes nothing, so a request may be repeated when its answer was lost."
+    )
+    caution = (
+        "The guarantee stands if your choice of what to check again depended neither on the "
+        "numbers nor on which option you favour. Examples are removing bots by one rule for all "
+        "options, or a day that was exported twice. Check all options alike, whether they look "
+        "good or bad."
     )
     fields = (
         _PERIOD,

@@ -36,14 +36,6 @@ CORRECTED, WITHDRAWN = "corrected", "withdrawn"
 ASIDE = "set aside"  # with all of its day, plate or batch: see :mod:`surepick.study.acts.aside`
 KINDS = (CORRECTED, WITHDRAWN, ASIDE)
 
-#: what to know about it, for users
-CAUTION = (
-    "The guarantee stands if you would have made this change whatever the reading had been. For "
-    "example, you checked every reading of one day, one device or one list, or every reading that "
-    "was pointed out, and corrected what had been written down wrongly. Measuring again because a "
-    "reading looks wrong is different: it needs a rule from the start (surepick new … --again)."
-)
-
 
 @dataclass(frozen=True)
 class Change:
@@ -154,6 +146,13 @@ class ChangeRewards(ActKind):
     """Other rewards count for some pulls, or none at all."""
 
     needs_reason = True
+    caution = (
+        "The guarantee stands if you would have made this change whatever the reading had been. "
+        "For example, you checked every reading of one day, one device or one list, or every "
+        "reading that was pointed out, and corrected what had been written down wrongly. Measuring "
+        "again because a reading looks wrong is different: it needs a rule from the start "
+        "(surepick new … --again)."
+    )
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """The changes, with the labels of options."""
@@ -342,9 +341,11 @@ def _corrected(tell: Tell, change: Change) -> Tell:
 
 class _Correct(ChangeRewards):
     kind, link = "correct", CORRECTED
+    short = "Correct a reward that was entered wrongly."
     about = (
         "Let another reward, or another further number, count for a pull that was told wrongly. As "
-        "long as its batch is open, it is replaced; afterwards everything is worked out again."
+        "long as its batch is open, it is replaced; afterwards everything is worked out again from "
+        "what was measured. Old and new reward, who, when and why are kept."
     )
     own = True
     fields = (
@@ -398,6 +399,7 @@ class _Correct(ChangeRewards):
 
 class _Withdraw(ChangeRewards):
     kind, link = "withdraw", WITHDRAWN
+    short = "Take back a reward, or all that came with a token."
     about = (
         "Take back the reward of a pull, or all rewards that came with one token. As long as its "
         "batch is open, a pull is measured again; afterwards everything is worked out again from "

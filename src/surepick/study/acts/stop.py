@@ -20,7 +20,12 @@ STOPPED = "stopped"
 
 class _Stop(Steer):
     kind, link, sentence = "stop", STOPPED, "Stopped for good."
-    about = "End the study now, for good; its answer says what is known, and what is not."
+    short = "End a study now, with what is known."
+    about = (
+        "End the study now, for good. The answer is the option that looks best; what is "
+        "guaranteed, and what is not, is said in words. Rewards of a batch that is not complete "
+        "are kept, but not counted."
+    )
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
         """End it; nothing happens where it had ended before."""

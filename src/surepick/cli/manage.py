@@ -1,0 +1,96 @@
+"""``surepick list``, ``copy`` and ``delete``: the studies of a database."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from surepick.cli.studies import (
+    at_server,
+    local_study_options,
+    open_study,
+    say,
+    shown,
+    storage_option,
+    study_options,
+)
+from surepick.conditions import REPEATED
+from surepick.text import plural, typed
+
+
+@click.command("list", short_help="List studies, and where each one stands.")
+@storage_option
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def list_command(storage: str, as_json: bool) -> None:
+    """List the studies of a database: what each is doing, and how far it has come."""
+    from surepick.study.manage import describe_studies
+
+    rows = describe_studies(storage)
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    if not rows:
+        click.echo("There are no studies.")
+        return
+    wide = max(len(shown(row["name"])) for row in rows)
+    for row in rows:
+        left = row["survivors"]
+        said = "" if left is None else f"{left} of {row['options']} options left"
+        unit = f"{row['unit']}{'' if row['samples'] == 1 else 's'}"
+        found = "" if row["answer"] is None else f"  {shown(row['answer'])}"
+        begin = f"{shown(row['name']):<{wide}}  {row['state']:<9}"
+        click.echo(f"{begin}{row['samples']:>9,} {unit:<12}  {said}{found}".rstrip())
+
+
+@click.command("copy", short_help="Copy a study to another database, or move it.")
+@local_study_options
+@click.option("--to", required=True, metavar="URL", help="The other database, as for --storage.")
+@click.option("--as", "new_name", metavar="NAME", help="What the copy is called.")
+@click.option("--move", is_flag=True, help="Delete the original once the copy is there.")
+def copy_command(
+    name: str, storage: str, as_json: bool, to: str, new_name: str | None, move: bool
+) -> None:
+    """Copy a study with all that was measured and done: from SQLite to PostgreSQL, or back.
+
+    The copy is compared with the original before anything is deleted. Pause the study first if
+    others work on it: pulls that are out wait in the copy, to be handed out again, and results that
+    are told to the original afterwards are not in the copy.
+    """
+    from surepick.study import copy_study, load_study
+
+    copy_study(name, to, storage, new_name=new_name, move=move)
+    called = new_name or name
+    with load_study(called, to) as study:
+        told, where = study.progress().measured, study.storage.url
+    done = "moved" if move else "copied"
+    lines = [f"{shown(name)} is {done} to {where}, with {told:,} measurements."]
+    if not move:
+        lines.append(
+            f"Go on with one of the two only: {REPEATED}. "
+            f"({typed('delete', name)} removes the original.)"
+        )
+    content = {done: name, "to": where, "name": called, "measurements": told}
+    say(as_json, content, "\n".join(lines))
+
+
+@click.command("delete", short_help="Delete a study with everything measured for it.")
+@study_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete_command(name: str, storage: str, as_json: bool, yes: bool) -> None:
+    """Delete a study with everything that was measured for it. This cannot be undone."""
+    from surepick.study import delete_study
+
+    with open_study(name, storage) as study:
+        told = study.progress().measured
+    if not yes:
+        click.confirm(
+            f"Delete {shown(name)} with its {plural(told, 'measurement')}? This cannot be undone.",
+            abort=True,
+            err=True,
+        )
+    if (at := at_server()) is not None:
+        at.delete_study(name)
+    else:
+        delete_study(name, storage)
+    say(as_json, {"deleted": name}, f"{shown(name)} is deleted.")
