@@ -27,7 +27,8 @@ OTHERS = {"surepick.cli.lookback": "This holds if, in the test as it was run:"}
 #: what was found is worded in one place, too; doors hand in claims
 FOUND = re.compile(
     r"(?<!which )is the fastest|has the (shortest|best mean of)|looks fastest"
-    r"|not (clear|decided) whether|(worse|slower|better) (than [^ ]+ )?by more than|usually (wins against|loses to)"
+    r"|not (clear|decided) whether|usually (wins against|loses to)"
+    r"|(worse|slower|better) (than [^ ]+ )?by more than"
 )
 WORDS = ("surepick.finding", "surepick.promise", "surepick.verifier.")
 
