@@ -238,6 +238,7 @@ def test_an_item_that_cannot_be_answered_counts_as_the_worst_score():
         assert "new on item 7 (ValueError: no answer)" in str(found)
     full = compare(new, lambda question: 1.0, **how | {"epsilon": 1 / 12 - 1e-6})
     assert full.verdict == "worse"  # by one of twelve
+    assert full.new == pytest.approx(11 / 12)
     assert "new on item 7 (ValueError: no answer)" in str(full)
 
 
@@ -380,6 +381,7 @@ def test_who_interrupts_loses_nothing(cache):
     with pytest.raises(KeyboardInterrupt) as stop:
         compare(new, draw.random, **how)
     assert stop.value.partial.verdict == "undecided"
+    assert "KeyboardInterrupt: it was interrupted. It is not known" in str(stop.value.partial)
     assert "call it again to go on" in stop.value.__notes__[0]
     found = compare(new, draw.random, **how)
     assert (found.verdict, found.earlier >= 29) == ("not worse", True)

@@ -66,6 +66,9 @@ class Calls:
         Makes a score of what a call gave, or raises an error: then the call has failed.
     kept
         What is known of earlier calls, which are not made again, and where each is noted.
+    listed
+        Whether the function takes the arguments of all calls in one list, and gives what each comes
+        to, as a list or one by one. In the place of a score may be the error that it ended in.
     sleep
         How to wait.
 
@@ -87,6 +90,7 @@ class Calls:
         retries: int = 0,
         read: Callable[[Any], Any] = _as_it_is,
         kept: Kept | None = None,
+        listed: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         if workers is None:
@@ -108,6 +112,8 @@ class Calls:
         self.in_a_row = InARow()
         self._read, self._sleep, self._lock = read, sleep, threading.Lock()
         self._good: tuple[Any, ...] | None = None  # the arguments of a call that worked
+        self._listed = listed
+        self.gave_up: Failed | None = None  #: the failure that ended it, as its error was raised
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +128,8 @@ class Calls:
         """
         keys, found, left = self._left(arguments)
         rows = [(arguments[place], keys[place]) for place in left]
-        for place, one in zip(left, self._made(rows, fatal)):
+        made = self._made_together(rows) if self._listed else self._made(rows, fatal)
+        for place, one in zip(left, made):
             found[place] = one
         return found
 
@@ -137,34 +144,29 @@ class Calls:
         made = Together(lambda one: self._one(one[0], fatal, key=one[1]), self.workers)
         return made.all(rows)
 
-    def together(self, rows: Sequence[tuple[Any, ...]], read: Callable[[Any], Any]) -> list[Any]:
-        """What one call gives for many rows, as a list or one by one; each is noted as it comes.
-
-        In the place of a score there may be the error that it ended in.
-        """
-        keys, found, left = self._left(rows)
-        if not left:
-            return found
-        given = self._one(([rows[place] for place in left],), fatal=True, listed=True)
-        self.unanswered, count = len(left), 0
-        for place, value in zip(left, _checked(given, len(left)), strict=False):
-            count += 1
+    def _made_together(self, rows: list[tuple[Any, Any]]) -> list[Any]:
+        """What one call gives for many rows; each is noted as it comes."""
+        if not rows:
+            return []
+        given = self._one(([row for row, _ in rows],), fatal=True)
+        self.unanswered, found = sum(key is not None for _, key in rows), list[Any]()
+        for (row, key), value in zip(rows, _checked(given, len(rows)), strict=False):
             try:
                 if isinstance(value, Exception):
                     raise value
-                found[place] = read(value)
+                score = self._read(value)
             except Exception as error:
-                self.in_a_row.failed(rows[place])
-                moment = self.in_a_row.moment
-                found[place] = Failed(error, fault_of(error), 1, moment, keys[place])
-            else:
-                self.in_a_row.worked()
-                self._good = rows[place]
+                self.in_a_row.failed(row)
+                found.append(Failed(error, fault_of(error), 1, self.in_a_row.moment, key))
+                continue
+            self.in_a_row.worked()
+            self._good = row
+            if self.kept is not None and key is not None:
                 self.unanswered, self.made = self.unanswered - 1, self.made + 1
-                if self.kept is not None:
-                    self.kept.put(keys[place], found[place])
-        if count < len(left):
-            raise _wrong_number(len(left), count)
+                self.kept.put(key, score)
+            found.append(score)
+        if len(found) < len(rows):
+            raise _wrong_number(len(rows), len(found))
         return found
 
     def _left(self, rows: Sequence[tuple[Any, ...]]) -> tuple[list[Any], list[Any], list[int]]:
@@ -196,24 +198,14 @@ class Calls:
         ever has, the first few of ``others`` are tried. Where there is no worst score, or nothing
         works, the error is raised instead.
         """
-        return self.counted(self.all(arguments, fatal=worst is None), worst, others)
-
-    def counted(
-        self,
-        found: list[Any],
-        worst: float | None,
-        others: Sequence[tuple[Any, ...]] = (),
-        read: Callable[[Any], Any] | None = None,
-    ) -> tuple[list[Any], list[tuple[int, Failed]]]:
-        """The same, of calls that were made; with ``read``, by :meth:`together`."""
-        failed = []
+        found, failed = self.all(arguments, fatal=worst is None), []
         for place, one in enumerate(found):
             if isinstance(one, Failed):
-                if worst is None or not self.is_own(one, others, read):
+                if worst is None or not self.is_own(one, others):
                     if one.key is not None:
-                        one.error.add_note(
-                            f"surepick: in the call for {', '.join(map(str, one.key))}"
-                        )
+                        named = ", ".join(map(str, one.key))
+                        one.error.add_note(f"surepick: in the call for {named}")
+                    self.gave_up = one
                     raise one.error
                 self.counts(one)
                 failed.append((place, one))
@@ -228,35 +220,26 @@ class Calls:
                 again = failed.fault.kind != "final"
                 self.kept.fail(failed.key, str(failed), tries=failed.tries, again=again)
 
-    def is_own(
-        self,
-        failed: Failed,
-        others: Sequence[tuple[Any, ...]] = (),
-        read: Callable[[Any], Any] | None = None,
-    ) -> bool:
+    def is_own(self, failed: Failed, others: Sequence[tuple[Any, ...]] = ()) -> bool:
         """Whether a call failed by itself: others work; see :meth:`scores`."""
         if not failed.tries or self.in_a_row.worked_since(failed.moment):
             return True  # (without a try: it was known before)
-        if read is not None:
-            tried = [self._good] if self._good is not None else others[:_PROBES]
-            return any(self._gives(row, read) for row in tried)
         if self._good is not None:
-            return not isinstance(self._one(self._good, False, 0), Failed)
+            return self._works(self._good, None)
         kept = self.kept is not None and self.kept.fixed  # then it is a cell, known from now on
-        tried = ((row, row if kept else None) for row in others[:_PROBES])
-        return any(not isinstance(self._one(row, False, 0, key), Failed) for row, key in tried)
+        return any(self._works(row, row if kept else None) for row in others[:_PROBES])
 
-    def _gives(self, row: tuple[Any, ...], read: Callable[[Any], Any]) -> bool:
-        """Whether a list of one gives a score; where it was not known, it is from now on."""
-        kept, self.kept = self.kept, self.kept if row is not self._good else None
-        before = self.unanswered, self.made
+    def _works(self, row: tuple[Any, ...], key: Any) -> bool:
+        """Whether this call gives a score now."""
+        if not self._listed:
+            return not isinstance(self._one(row, False, 0, key), Failed)
+        before = self.unanswered
         try:
-            return not isinstance(self.together([row], read)[0], Failed)
+            return not isinstance(self._made_together([(row, key)])[0], Failed)
         except Exception:
             return False
         finally:
-            self.kept = kept
-            self.unanswered, self.made = before
+            self.unanswered = before
 
     def _one(
         self,
@@ -264,7 +247,6 @@ class Calls:
         fatal: bool,
         retries: int | None = None,
         key: Any = None,
-        listed: bool = False,
     ) -> Any:
         most = self.retries if retries is None else retries
         tries = 0 if self.kept is None else self.kept.tries(key)
@@ -275,7 +257,8 @@ class Calls:
             with self._lock:
                 self.unanswered += key is not None
             try:
-                value = self._read(self._caller(*arguments))
+                value = self._caller(*arguments)
+                value = value if self._listed else self._read(value)
             except Exception as error:
                 fault = fault_of(error)
                 tries += fault.kind != "refused"
@@ -283,14 +266,16 @@ class Calls:
                     with self._lock:
                         self.unanswered -= key is not None
                     continue
+                failed = Failed(error, fault, max(1, tries), self.in_a_row.moment, key)
                 if fatal:
+                    self.gave_up = failed
                     raise
-                return Failed(error, fault, max(1, tries), self.in_a_row.moment, key)
+                return failed
             self.pace.answered()
             with self._lock:
                 self.unanswered -= key is not None
                 self.made += key is not None
-                if not listed:  # whether a list of scores works is seen in each of them
+                if not self._listed:  # whether a list of scores works is seen in each of them
                     self.in_a_row.worked()
                     self._good = arguments
                 self.again += tries > 0

@@ -345,7 +345,7 @@ def _is_own(name: str | None) -> bool:
 
 
 _INSTALLED = [
-    *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
+    *(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib", "scripts")),
     *map(Path, [site.getusersitepackages(), *site.getsitepackages()]),
     Path(__file__).parents[1],
 ]

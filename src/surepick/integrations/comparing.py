@@ -23,8 +23,8 @@ import numpy as np
 
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import real, whole
-from surepick.calls.afresh import SET_BACK, cure_of
-from surepick.calls.kept import AUTO, Kept, called, place, stopped
+from surepick.calls.afresh import cure_of
+from surepick.calls.kept import AUTO, Kept, called, place
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
 from surepick.calls.rule import NoScore
@@ -35,8 +35,9 @@ from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
+from surepick.run.measuring import Enough, Measuring
 from surepick.run.order import seed_of
-from surepick.run.unmeasured import Unmeasured, in_words
+from surepick.run.unmeasured import in_words
 from surepick.text import plural
 
 Verdict = Literal["not worse", "worse", "undecided"]
@@ -220,74 +221,72 @@ def compare(
         fixed=False,
         auto=cache == AUTO,
     )
-    begun = kept.begun
-    found = _Scores(epsilon if minimise else -epsilon, begun)
+    found = _Scores(noise, epsilon if minimise else -epsilon, kept.begun)
     earlier = len(kept.known)
-    how: dict[str, Any] = {"timeout": timeout, "retries": retries, "pace": Pace(per_minute)}
-    how |= {"read": found.read, "kept": kept, "workers": workers or AT_ONCE}
-    with kept, Calls(call, **how) as calls:
+    calls = Calls(
+        call,
+        timeout=timeout,
+        retries=retries,
+        pace=Pace(per_minute),
+        read=found.read,
+        kept=kept,
+        workers=workers or AT_ONCE,
+    )
 
-        def warmed() -> bool:
-            some = () if given is None else (0,)
-            warm = calls.alone([(name, *some) for name in _NAMES] * warm_up)
-            found.failed(warm)
-            return found.asked(noise, warm)
+    def warm() -> None:
+        """Calls of each that do not count, before the first one that has to be made."""
+        some = () if given is None else (0,)
+        found.warmed(calls.alone([(name, *some) for name in _NAMES] * warm_up))
 
+    with kept, calls:
+        resumed, begun = kept.begun is not None, kept.begun
         if begun is None:
-            warmed()
+            warm()
             drawn = seed_of(seed) if given is None else seed_after(seed, kept.said)
             begun = {"seed": drawn, "kind": found.kind.written, "said": noise is not None}
             kept.begin(begun)
             kept.limit(most)
-            warm = True
         else:
             kept.begin(begun)
-            warm = False
         problem = Problem.unstructured(labels, noise=found.noise, minimise=minimise)
         settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
         algorithm = get(DEFAULT, delta=delta, max_samples=kept.limits[0], **settings)
         run, limits = algorithm.start(problem, begun["seed"]), kept.limits[1:]
 
-        def ended(verdict: Verdict) -> Comparison:
-            again = calls.again + kept.again + kept.lost
-            if given is None and (calls.generators.set_back or kept.set_back):
-                run.doubts.told.append(SET_BACK)
-            if again:
-                run.rest_on("lost", pulls=again)
-            if found.error and not run.stopped:
-                run.end()
-            answer = run.without(run.answer, found.lacking)
+        def measured(arms: Any, items: Any) -> list[float]:
+            nonlocal resumed
+            columns = [arms] if items is None else [arms, items]
+            rows = [(_NAMES[which], *map(int, item)) for which, *item in zip(*columns)]
+            if resumed and not kept.knows(rows):
+                resumed = False
+                warm()
+            try:
+                if not found.error:
+                    every = () if given is None else range(len(given))
+                    return found.of(arms, measuring.scores(rows, arms, items, every))
+            except BaseException as error:
+                if calls.gave_up is None or calls.gave_up.error is not error:
+                    found.error = f"{type(error).__name__}: it was interrupted"
+                    raise
+                found.failed(calls.gave_up, calls.gave_up.key[0])
+            raise Enough
+
+        def said(answer: Answer) -> Comparison:
+            verdict: Verdict = "undecided"
             if answer.guarantee:
                 verdict = "not worse" if _NEW in answer.arms else "worse"
                 found.check_kind(fewest=1)
             seen = (found.made, *found.means(), answer, _won(answer), found.error)
             return Comparison(verdict, epsilon, *seen, calls.again + kept.again, earlier)
 
-        verdict: str = "stopped"
-        try:
+        with Measuring(run, said, calls, kept) as measuring:
+            if measuring.worst is not None:  # of a variant, and not of one made worse
+                measuring.worst = found.worst(minimise)
             while not found.error:
-                if run.stopped and not _goes_on(run, limits, most, calls, kept):
+                measuring.go(measured)
+                if not (run.stopped and _goes_on(run, limits, most, calls, kept)):
                     break
-                batch = run.ask()
-                columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
-                rows = [(_NAMES[which], *map(int, item)) for which, *item in zip(*columns)]
-                if not (warm or kept.knows(rows)):
-                    warm = warmed()
-                if found.error:
-                    break
-                rewards = found.of(rows, calls, run)
-                if not found.error:
-                    run.tell(batch, rewards)
-            result = ended("undecided")
-            verdict = result.verdict
-            return result
-        except BaseException as error:
-            found.error = found.error or f"{type(error).__name__}: it was interrupted"
-            stopped(error, ended("undecided"), kept)
-            raise
-        finally:
-            more = {"unanswered": calls.unanswered, "set_back": calls.generators.set_back}
-            kept.end(verdict, over=verdict == "not worse", **more)
+            return measuring.end(over=lambda found: found.verdict == "not worse")
 
 
 def _goes_on(run: Run, limits: list[Any], most: int | None, calls: Calls, kept: Kept) -> bool:
@@ -316,66 +315,59 @@ def _won(answer: Answer) -> float | None:
 class _Scores:
     """What the variants scored, and what went wrong."""
 
-    def __init__(self, shift: float, begun: Mapping[str, Any] | None) -> None:
+    def __init__(self, noise: Any, shift: float, begun: Mapping[str, Any] | None) -> None:
         self.scores: tuple[list[float], list[float]] = ([], [])
-        self.lacking: list[Unmeasured] = []
         self.error = ""
         self.noise: Any = None  # of scores, where those of the old variant are worse by epsilon
-        self.kind, self._said, self._shift = noise_kind("any", 2), False, shift
+        self.kind, self._said, self._shift = noise_kind("any", 2), noise is not None, shift
+        self._given = noise
         if begun is not None:
-            self._is_of(read_kind(begun["kind"], 2), begun["said"])
+            self._is_of(read_kind(begun["kind"], 2))
 
     @property
     def made(self) -> int:
         """How many there are."""
         return sum(map(len, self.scores))
 
-    def asked(self, noise: Any, warm: list[Any]) -> bool:
-        """What is known about scores: as it was said, or what those that do not count say."""
+    def warmed(self, scores: list[Any]) -> None:
+        """Scores that do not count; they say what is known where nobody says it."""
+        for number, one in enumerate(scores):
+            if isinstance(one, Failed) and not self.error:
+                self.failed(one, _NAMES[number % 2])
         if self.noise is None:
-            usual = "yes-no" if warm and all(map(_is_bool, warm)) else "any"
-            self._is_of(noise_kind(usual if noise is None else noise, 2), noise is not None)
-        return True
+            usual = "yes-no" if scores and all(map(_is_bool, scores)) else "any"
+            self._is_of(noise_kind(self._given if self._said else usual, 2))
 
-    def _is_of(self, kind: NoiseKind, said: bool) -> None:
-        self.kind, self._said, self.noise = kind, said, kind.given
+    def _is_of(self, kind: NoiseKind) -> None:
+        self.kind, self.noise = kind, kind.given
         if kind.bounds is not None:
             low, high = kind.bounds
             self.noise = (min(low, low + self._shift), max(high, high + self._shift))
+
+    def worst(self, minimise: bool) -> float:
+        """The worst score that there can be."""
+        assert self.kind.bounds is not None
+        return float(self.kind.bounds[minimise])
 
     def read(self, score: Any) -> Any:
         """What a call gave, if it is a score."""
         found = self.kind.score(score)
         return bool(score) if _is_bool(score) else found
 
-    def of(self, rows: list[tuple[Any, ...]], calls: Calls, run: Run) -> list[float]:
-        """The rewards of these calls, where the old variant is worse by epsilon."""
-        found, worst = calls.all(rows), run.algorithm.worst_score(run.problem)
+    def of(self, arms: Any, scores: list[Any]) -> list[float]:
+        """The rewards of these scores, where the old variant is worse by epsilon."""
         rewards = []
-        for (name, *item), score in zip(rows, found):
-            which = _NAMES.index(name)
-            if isinstance(score, Failed):
-                if worst is None or self.error or not calls.is_own(score):
-                    self.failed([score], which)
-                    continue
-                calls.counts(score)
-                self.lacking.append(Unmeasured(run.problem.labels[which], item[0], str(score)))
-                score = self.kind.bounds[run.problem.sign < 0] if self.kind.bounds else 0.0
-            self.scores[which].append(float(score))
-            rewards.append(float(score) + self._shift if which == _OLD else float(score))
+        for which, score in zip(arms.tolist(), map(float, scores)):
+            self.scores[which].append(score)
+            rewards.append(score + self._shift if which == _OLD else score)
         self.check_kind(fewest=_FEWEST)
         return rewards
 
-    def failed(self, found: list[Any], which: int | None = None) -> None:
-        """Keep the first error of these; those of both variants by turns, if nothing is said."""
-        for number, one in enumerate(found):
-            if isinstance(one, Failed) and not self.error:
-                name = _NAMES[number % 2 if which is None else which]
-                if isinstance(one.error, NoScore) and not self.made:  # it is no score at all
-                    said = str(one.error).removeprefix("it ")
-                    raise InvalidInputError(f"{name} {said}: see noise=")
-                self.error = f"{name} failed: {one}"
-                self.error += one.fault.cure and f"; {one.fault.cure}"
+    def failed(self, one: Failed, name: str) -> None:
+        """A variant failed for good."""
+        if isinstance(one.error, NoScore) and not self.made:  # it is no score at all
+            raise InvalidInputError(f"{name} {str(one.error).removeprefix('it ')}: see noise=")
+        self.error = f"{name} failed: {one}" + (one.fault.cure and f"; {one.fault.cure}")
 
     def means(self) -> tuple[float, float]:
         """The mean scores of both; not a number where there are none."""

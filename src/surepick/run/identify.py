@@ -13,8 +13,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker
 from surepick.arrays import limits
 from surepick.arrays.types import IntArray
-from surepick.calls.afresh import SET_BACK
-from surepick.calls.kept import AUTO, UNKNOWN, Kept, called, place, stopped
+from surepick.calls.kept import AUTO, UNKNOWN, Kept, called, place
 from surepick.calls.many import Calls
 from surepick.calls.pace import Pace
 from surepick.calls.versions import digest_of
@@ -23,10 +22,9 @@ from surepick.problem import Problem
 from surepick.problem.numbers import REWARD
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
-from surepick.run.batch import Batch
+from surepick.run.measuring import Measuring
 from surepick.run.order import seed_of
 from surepick.run.run import Run
-from surepick.run.unmeasured import Unmeasured
 from surepick.text import plural
 
 _log = logging.getLogger(__name__)
@@ -221,55 +219,46 @@ def identify(
     run = configured.start(problem, seed)
     limited = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     warned = limited or run.algorithm.ends
-    lacking: list[Unmeasured] = []
+    in_batches = measure_batch is not None
     new: dict[Any, Any] = {}  # what came in a batch and is to be kept
-    how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
-    if measure_batch is None:
-        how["read"] = partial(_read, problem)
+    calls = Calls(
+        function,
+        pace=Pace(per_minute),
+        workers=workers,
+        timeout=timeout,
+        retries=retries,
+        kept=None if in_batches else kept,
+        read=(lambda value: value) if in_batches else partial(_read, problem),
+    )
 
-    def ended() -> Answer:
-        back = calls.generators.set_back or (kept is not None and kept.set_back)
-        if back and run.algorithm.measured_on() is None:
-            run.doubts.told.append(SET_BACK)
-        if again := calls.again + (kept.again + kept.lost if kept is not None else 0):
-            run.rest_on("lost", pulls=again)
-        return run.without(run.answer, lacking)
+    def long() -> bool:
+        nonlocal warned
+        if not warned and run.samples >= limits.LONG_RUN * problem.rank:
+            warned = True
+            _log.warning(_doubts(run))
+        return False
 
-    if measure_batch is None:
-        how["kept"] = kept
-    with kept or nullcontext(), Calls(function, pace=Pace(per_minute), **how) as calls:
-        try:
-            while not run.stopped:
-                if not warned and run.samples >= limits.LONG_RUN * problem.rank:
-                    warned = True
-                    _log.warning(_doubts(run))
-                batch = run.ask()
-                items = [] if batch.items is None else [batch.items]
-                if judge is not None and pairing is not None:
-                    pairs = [pairing.firsts(batch.arms), pairing.seconds(batch.arms), *items]
-                    rewards = _measured(run, batch, calls, pairs, lacking)
-                elif measure_batch is not None:
-                    rewards, new = _in_a_batch(calls, kept, [batch.arms, *items])
-                else:
-                    rewards = _measured(run, batch, calls, [batch.arms, *items], lacking)
-                run.tell(batch, rewards)
-                if kept is not None:
-                    for key, one in new.items():
-                        kept.put(key, one)
-                if on_batch is not None:
-                    on_batch(run)
-            found = ended()
-            if kept is not None:
-                kept.end("done", over=True)
-            return found
-        except BaseException as error:
-            if kept is not None:
-                more = {"unanswered": calls.unanswered, "set_back": calls.generators.set_back}
-                kept.end("stopped", **more)
-            if not run.stopped:
-                run.end()
-            stopped(error, ended(), kept)
-            raise
+    def measured(arms: IntArray, items: IntArray | None) -> Any:
+        nonlocal new
+        asked = [arms] if pairing is None else [pairing.firsts(arms), pairing.seconds(arms)]
+        asked += [] if items is None else [items]
+        if in_batches:
+            rewards, new = _in_a_batch(calls, kept, asked)
+            return rewards
+        rows = [tuple(map(int, row)) for row in zip(*asked)]
+        return measuring.scores(rows, arms, items, range(run.algorithm.measured_on() or 0))
+
+    def told() -> None:
+        if kept is not None:
+            for key, one in new.items():
+                kept.put(key, one)
+        if on_batch is not None:
+            on_batch(run)
+
+    measuring = Measuring(run, lambda answer: answer, calls, kept)
+    with kept or nullcontext(), calls, measuring:
+        measuring.go(measured, until=long, told=told)
+        return measuring.end(over=lambda _: True)
 
 
 def _kept(
@@ -324,25 +313,6 @@ def _in_a_batch(
     for number, one in zip(left, rewards, strict=True):
         found[number] = one
     return found, {keys[number]: found[number] for number in left}
-
-
-def _measured(
-    run: Run, batch: Batch, calls: Calls, columns: list[IntArray], lacking: list[Unmeasured]
-) -> list[Any]:
-    """What was measured for a batch; cells that could not be are added to ``lacking``."""
-    rows = [tuple(map(int, row)) for row in zip(*columns)]
-    found, failed = calls.scores(rows, run.algorithm.worst_score(run.problem), _others(run, rows))
-    for number, one in failed:
-        assert batch.items is not None
-        label = run.problem.labels[int(batch.arms[number])]
-        lacking.append(Unmeasured(label, int(batch.items[number]), str(one)))
-    return found
-
-
-def _others(run: Run, rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """The first of these options, on a few items that none of them is about."""
-    here, items = {row[-1] for row in rows}, run.algorithm.measured_on() or 0
-    return [(*rows[0][:-1], item) for item in range(min(items, len(here) + 3)) if item not in here]
 
 
 def _doubts(run: Run) -> str:

@@ -215,11 +215,11 @@ def test_a_race_that_was_cut_off_goes_on(inspect, tmp_path):
     assert (none, once.decision.option) == ([], "steps")
     # Of other options, what is known of them; of other samples, nothing.
     other = begun(cache, NAMES[:2])
-    assert other._earlier
+    assert other._filling.earlier
     assert [sample.id for sample in other.samples] != [sample.id for sample in race.samples]
     texts = [types.SimpleNamespace(id=i + 1, input="new") for i in range(N)]
-    assert not InspectRace(NAMES, texts, cache=cache)._earlier
-    assert not begun(cache, measure="scorer 2")._earlier
+    assert not InspectRace(NAMES, texts, cache=cache)._filling.earlier
+    assert not begun(cache, measure="scorer 2")._filling.earlier
 
 
 def test_another_task_under_the_same_name_is_refused(inspect, tmp_path):

@@ -5,7 +5,8 @@ lm-evaluation-harness are read and written; nothing has to be installed for that
 are stopped early by :class:`InspectRace`.
 """
 
-from surepick.integrations.evaluations.decide import EvaluationDecision, decide
+from surepick.integrations.evaluations.decide import decide
+from surepick.integrations.evaluations.decision import EvaluationDecision
 from surepick.integrations.evaluations.inspect_ai import InspectRace
 from surepick.integrations.evaluations.lm_eval import read_lm_eval, write_lm_eval
 from surepick.integrations.evaluations.promptfoo import read_promptfoo, write_promptfoo

@@ -18,20 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.complete.state import CompleteState
-from surepick.algorithms.pooled.peleg import PooledPeleg
-from surepick.calls.kept import AUTO, Kept, place
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.calls.kept import AUTO
 from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, RunStateError
-from surepick.integrations.evaluations.decide import (
-    EvaluationDecision,
-    begun_with,
-    decided,
-    take_in,
-)
+from surepick.integrations.evaluations.decision import EvaluationDecision
+from surepick.integrations.evaluations.filling import Filling
 from surepick.integrations.evaluations.scores import ScoreTable
-from surepick.problem import Problem
-from surepick.run.unmeasured import Unmeasured
+from surepick.run.measuring import Enough, Measuring
 
 _LOOK_EVERY = 0.02  # seconds between looks whether it is a sample's turn
 _PATIENCE = 60.0  # seconds for which options may be late to begin
@@ -115,47 +109,35 @@ class InspectRace:
         if len(self._items) != len(given):
             raise InvalidInputError("samples: some have the same id; give each its own")
         names = [str(sample.id) for sample in given]
-        self._table = ScoreTable(options, names, rewards=rewards)
-        problem = Problem.unstructured(
-            list(self._table.options), noise=self._table.rewards, minimise=minimise
-        )
-        algorithm = PooledPeleg(delta, epsilon=epsilon, complete=len(given))
-        self._kept = Kept(
-            place(cache, "inspect"),
-            "inspect",
+        table = ScoreTable(options, names, rewards=rewards)
+        if table.kind.bounds is None:
+            raise InvalidInputError("rewards must be 'yes-no' or the bounds of a score")
+        self._filling = filling = Filling(
+            table,
+            *(delta, epsilon, minimise, seed),
+            door="inspect",
+            name="inspect",
             functions={},
-            columns=("option", "item"),
-            labels=[*self._table.options, *names],
-            contents={name: _content(sample) for name, sample in zip(names, given)},
-            asked=[self._table.digest, scorer, minimise, seed],
+            cache=cache,
             measure=measure or "",
-            fixed=True,
-            auto=cache == AUTO,
+            asked=[scorer, minimise, seed],
+            contents={name: _content(sample) for name, sample in zip(names, given)},
         )
-        self._scores = np.full((len(self._table.options), len(given)), np.nan)
-        take_in(self._table, self._scores, self._kept)
-        begun = begun_with(self._table, self._scores, seed, self._kept, measure)
-        self._kept.begin(begun._asdict())
-        self._order = begun
-        self._run = algorithm.start(problem, begun.seed)
-        self._worst = algorithm.worst_score(problem)
-        assert isinstance(self._run.state, CompleteState)
-        self._run.state.begin_with(begun.first, begun.seen)
-        order = self._run.state.order
-        #: in the order in which they are needed
-        self.samples: list[Any] = [given[int(place)] for place in order]
-        self.options = self._table.options
-        self.scorer = scorer
-        self._failed: dict[tuple[int, int], str] = {}
+        self._run, self._kept = filling.run, filling.kept
+        self._measuring = Measuring(self._run, self._decided, kept=self._kept)
         for (option, item), line in self._kept.failed.items():
-            cell = self.options.index(option), names.index(item)
-            self._failed[cell], self._scores[cell] = line["failed"], self._worst
-        self._earlier = int((~np.isnan(self._scores)).sum())
+            cell = table.options.index(option), names.index(item)
+            filling.scores[cell] = self._measuring.fail(*cell, line["failed"])
+        filling.earlier = self._known
+        #: in the order in which they are needed
+        self.samples: list[Any] = [given[int(place)] for place in filling.order]
+        self.options = table.options
+        self.scorer = scorer
         self._begun: set[int] = set()
         self._ended: set[int] = set()
         self._wanted: set[tuple[int, int]] = set()
         self._clock, self._since = clock, math.inf
-        self._ask()
+        self._measuring.go(self._fill)
 
     def option(self, name: str) -> Any:
         """The early stopping of the task of this option."""
@@ -171,34 +153,24 @@ class InspectRace:
         """What was found, once the tasks have ended."""
         if not self._run.samples:
             raise RunStateError("decision: nothing was evaluated yet; run the tasks first")
-        if not self._run.stopped:
-            self._run.end()
         with self._kept:
-            self._kept.end("done")
-        if self._kept.lost:
-            self._run.rest_on("lost", pulls=self._kept.lost)
-        lacking = [
-            Unmeasured(self.options[arm], item, why) for (arm, item), why in self._failed.items()
-        ]
-        answer = self._run.without(self._run.answer, lacking)
-        known = ScoreTable(
-            self.options, self._table.items, self._scores, self._table.rewards, begun=self._order
-        )
-        filled = int((~np.isnan(self._scores)).sum()) - self._earlier
-        return decided(self._run, answer, known, filled, self._failed, self._earlier)
+            return self._measuring.end()
+
+    def _decided(self, answer: Any) -> EvaluationDecision:
+        filled = self._known - self._filling.earlier
+        return self._filling.decision(answer, filled, self._measuring.lacking)
+
+    @property
+    def _known(self) -> int:
+        return int((~np.isnan(self._filling.scores)).sum())
 
     # -- what tasks ask and tell ---------------------------------------------------------------
-    def _ask(self) -> None:
-        """Work out which samples are needed next, once those before are there."""
-        while not self._run.stopped:
-            batch = self._run.ask()
-            assert batch.items is not None
-            cells = list(zip(batch.arms.tolist(), batch.items.tolist()))
-            self._wanted = {cell for cell in cells if np.isnan(self._scores[cell])}
-            if self._wanted:
-                return
-            self._run.tell(batch, [self._scores[cell] for cell in cells])
-        self._wanted = set()
+    def _fill(self, arms: IntArray, items: Any) -> FloatArray:
+        """The scores of a batch, once they are there."""
+        self._wanted = set(self._filling.missing(arms, items))
+        if self._wanted:
+            raise Enough
+        return self._filling.scores[arms, items]
 
     def _begin(self, arm: int) -> None:
         self._begun.add(arm)
@@ -208,7 +180,7 @@ class InspectRace:
         """Whether a sample is to run now; None: not yet. False: it is not needed."""
         if (arm, item) in self._wanted:
             return True
-        if not np.isnan(self._scores[arm, item]):
+        if not np.isnan(self._filling.scores[arm, item]):
             return False  # it is known
         if self._run.stopped or arm not in self._run.active or self._ended - {arm}:
             return False
@@ -224,20 +196,24 @@ class InspectRace:
     def score(self, arm: int, item: int, value: float) -> None:
         """Take in a score."""
         if (arm, item) in self._wanted:
-            self._table.check(np.array([value]), [(arm, item)])
-            if (arm, item) not in self._failed:
-                self._kept.put((self.options[arm], self._table.items[item]), value)
-            self._scores[arm, item] = value
-            self._wanted.discard((arm, item))
-            if not self._wanted:
-                self._ask()
+            self._filling.put([(arm, item)], [value])
+            self._kept.put(self._named(arm, item), value)
+            self._has(arm, item)
 
     def fail(self, arm: int, item: int, why: str) -> None:
         """A sample ended in an error: it counts as the worst score."""
-        if (arm, item) in self._wanted and self._worst is not None:
-            self._failed[arm, item] = why
-            self._kept.fail((self.options[arm], self._table.items[item]), why)
-            self.score(arm, item, self._worst)
+        if (arm, item) in self._wanted:
+            self._filling.put([(arm, item)], [self._measuring.fail(arm, item, why)])
+            self._kept.fail(self._named(arm, item), why)
+            self._has(arm, item)
+
+    def _named(self, arm: int, item: int) -> tuple[str, str]:
+        return self.options[arm], self._filling.table.items[item]
+
+    def _has(self, arm: int, item: int) -> None:
+        self._wanted.discard((arm, item))
+        if not self._wanted:
+            self._measuring.go(self._fill)
 
     def end(self, arm: int) -> None:
         """A task has ended; with samples that were still needed, nobody waits for them."""
@@ -296,7 +272,7 @@ class _Option:
             return None
         self._skipped += 1
         decided = self._race._run.stopped
-        known = not np.isnan(self._race._scores[self._arm, place])
+        known = not np.isnan(self._race._filling.scores[self._arm, place])
         reason = "its score is known" if known else "this option is ruled out"
         reason = "all is decided" if decided and not known else reason
         return EarlyStop(id=id, epoch=epoch, reason=f"surepick: {reason}")

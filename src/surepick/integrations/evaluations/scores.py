@@ -112,6 +112,18 @@ class ScoreTable:
         """The score of an option on an item."""
         return float(self.scores[self.options.index(option), self.items.index(item)])
 
+    def with_scores(self, scores: FloatArray, begun: Begun | None = None) -> ScoreTable:
+        """The same options and items with other scores."""
+        return ScoreTable(self.options, self.items, scores, self.rewards, begun=begun)
+
+    def without(self, cells: Sequence[tuple[str, str]]) -> ScoreTable:
+        """The same, where these cells are not known: they may work another time."""
+        scores = self.scores.copy()
+        for option, item in cells:
+            scores[self.options.index(option), self.items.index(item)] = np.nan
+        known = self.with_scores(scores).digest
+        return self.with_scores(scores, self.begun and self.begun._replace(known=known))
+
     @property
     def digest(self) -> str:
         """Of options, items and every score that is known."""
