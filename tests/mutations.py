@@ -1788,8 +1788,8 @@ MUTATIONS = (
     ),
     Mutation(
         "decisions-go-on-with-another-table",
-        "integrations/evaluations/decide.py",
-        "        and before.known == table.digest\n",
+        "integrations/evaluations/filling.py",
+        "            and before.known == table.digest\n",
         "",
         "integrations/evaluations/test_decide.py -k very_same",
     ),

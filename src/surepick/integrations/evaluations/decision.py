@@ -19,6 +19,7 @@ class EvaluationDecision:
 
     Examples
     --------
+    >>> from surepick.integrations.evaluations import decide
     >>> found = decide(ScoreTable(["a", "b"], ["x", "y"], [[1, 1], [1, 0]]))
     >>> found.option, found.how, bool(found)
     ('a', 'complete', True)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import deque
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,13 +33,15 @@ import numpy as np
 
 from surepick.algorithms.items import in_order, mixed
 from surepick.algorithms.pairs.pairs import Pairs
+from surepick.arrays.types import IntArray
 from surepick.errors import FormatError, InvalidInputError
 from surepick.files import write_whole
 from surepick.integrations.evaluations.reading import read_json
 from surepick.integrations.judges.battles import Battle, Battles
 from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
-from surepick.run import Answer, Batch, Run
+from surepick.run import Answer
+from surepick.run.measuring import Enough, Measuring
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +134,11 @@ def decide(
     through = _Through(algorithm, Battles(parts[0]).options, order.seed)
     for part in parts:
         through.go_on(part)
-    run = through.run
-    run.end()
-    run.rest_on("file" if kept is None else "growing-file", comparisons=len(battles))
+    name = "file" if kept is None else "growing-file"
+    through.run.rest_on(name, comparisons=len(battles))
     if kept is not None:
         order.write(Path(kept))
-    return BattleDecision(run.answer, through.used, through.missing)
+    return through.measuring.end()
 
 
 @dataclass(frozen=True)
@@ -215,41 +216,40 @@ class _Through:
     """A run that takes its comparisons from what is there, and goes on where more come."""
 
     def __init__(self, algorithm: Pairs, options: Sequence[str], seed: int) -> None:
-        self.run: Run = algorithm.start(Problem.pairs(list(options)), seed)
-        self.used = 0
+        self.run = algorithm.start(Problem.pairs(list(options)), seed)
+        self.measuring = Measuring(self.run, self._decided)
         self.missing: tuple[str, str] | None = None  #: what it waits for
-        self._waiting: dict[frozenset[str], deque[Battle]] = {}
-        self._open: tuple[Batch, list[tuple[str, str]]] | None = None
-        self._told: list[float] = []  # of the batch that is open
+        self._there: dict[frozenset[str], list[Battle]] = {}
+        self._taken = Counter[frozenset[str]]()  # of each two, for batches that were told,
+        self._now = Counter[frozenset[str]]()  # and for the one that is open
 
     def go_on(self, battles: Sequence[Battle]) -> None:
         """As far as these, and what is left of those before, will do."""
         for one in battles:
-            self._waiting.setdefault(frozenset((one.first, one.second)), deque()).append(one)
+            self._there.setdefault(frozenset((one.first, one.second)), []).append(one)
         known = self.run.problem.candidate_labels
         if new := [name for name in Battles(battles).options if name not in known]:
             self.run.add(None, new)
-        self.missing = None
-        while self.missing is None and not self.run.stopped:
-            self._batch()
+        self.measuring.go(self._verdicts)
 
-    def _batch(self) -> None:
-        """One batch, as far as there are comparisons for it."""
-        if self._open is None:
-            batch, labels = self.run.ask(), self.run.problem.candidate_labels
-            pairing = self.run.problem.pairing
-            assert pairing is not None
-            pairs = [pairing.of(arm) for arm in batch.arms.tolist()]
-            self._open = batch, [(labels[first], labels[second]) for first, second in pairs]
-        batch, pairs = self._open
-        for first, second in pairs[len(self._told) :]:
-            left = self._waiting.get(frozenset((first, second)))
-            if not left:
-                self.missing = first, second
-                return
-            one = left.popleft()
+    def _verdicts(self, arms: IntArray, _: Any) -> list[float]:
+        """One batch, if there are comparisons for it."""
+        problem, self._now, found = self.run.problem, Counter[frozenset[str]](), list[float]()
+        assert problem.pairing is not None
+        for first, second in map(problem.pairing.of, arms.tolist()):
+            names = problem.candidate_labels[first], problem.candidate_labels[second]
+            two = frozenset(names)
+            place, there = self._taken[two] + self._now[two], self._there.get(two, [])
+            if place == len(there):
+                self.missing = names
+                raise Enough
             # The file has drawn the order by a coin of its own, which is as good as the run's.
-            self._told.append(one.value if one.first == first else 1 - one.value)
-            self.used += 1
-        self.run.tell(batch, self._told)
-        self._open, self._told = None, []
+            one = there[place]
+            found.append(one.value if one.first == names[0] else 1 - one.value)
+            self._now[two] += 1
+        self.missing = None
+        self._taken, self._now = self._taken + self._now, Counter()
+        return found
+
+    def _decided(self, answer: Answer) -> BattleDecision:
+        return BattleDecision(answer, (self._taken + self._now).total(), self.missing)
