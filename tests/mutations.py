@@ -120,8 +120,8 @@ MUTATIONS = (
     Mutation(
         "those-that-hang-are-told-apart-by-a-margin",
         "timing/race.py",
-        "np.where(ended, longest, seconds * factors[batch.arms])",
-        "seconds * factors[batch.arms]",
+        "np.where(ended, longest, seconds * factors[arms])",
+        "seconds * factors[arms]",
         "timing/test_race.py -k hang",
     ),
     # -- bugs that once went unnoticed

@@ -134,7 +134,6 @@ def test_orders_of_items_are_drawn_in_one_place():
         "surepick.algorithms.items",
         "surepick.arrays.scrambled",  # by which it is done
         "surepick.run.past_order",  # of past measurements, by what they are
-        "surepick.timing.race",  # of runs that are timed
     }
     seeded = re.compile(r"default_rng\(\[|np\.uint64\(items\)")
     with_items = (

@@ -10,11 +10,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from surepick.algorithms import get
+from surepick.algorithms.items import in_order
+from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive, real, risk, whole
 from surepick.errors import InvalidInputError, MeasurementError
 from surepick.problem import Problem
 from surepick.promise import Promised
 from surepick.run import Answer, Run
+from surepick.run.measuring import Enough, Measuring
 from surepick.statistics.accepting import ACCEPTING, RACING
 from surepick.timing.carried import CARRIED, Sequence
 from surepick.timing.clock import Function, Hung, Timed, several_calls
@@ -172,10 +175,6 @@ def _margin(epsilon: Any) -> float:
     return found
 
 
-class _TimeIsUp(Exception):
-    """The time that all of it may take is over."""
-
-
 class _Stage:
     """What is timed, and the runs so far."""
 
@@ -205,7 +204,8 @@ class _Stage:
         self._left = whole(most, "max_runs", least=1)
         self._draw, self._progress = np.random.default_rng(seed), progress
         first = np.repeat(np.arange(len(self.names)), whole(warmup, "warmup", least=0))
-        self._warm_up([self._timed[arm] for arm in self._draw.permutation(first)])
+        order = in_order(first, int(self._draw.integers(2**31)))
+        self._warm_up([self._timed[arm] for arm in order.tolist()])
         several_calls(self._timed)
         self._sequence = Sequence()
 
@@ -220,14 +220,14 @@ class _Stage:
         """Run it; the seconds that took, or None where it was ended after ``limit``."""
         left = self._end - time.monotonic()
         if left <= 0:
-            raise _TimeIsUp
+            raise Enough
         self._now = one.name
         one.most = min(limit, left)
         try:
             seconds = one.once()
         except Hung:
             if left < limit:
-                raise _TimeIsUp from None
+                raise Enough from None
             if self._fails:
                 raise
             return None
@@ -244,7 +244,7 @@ class _Stage:
                 # Where none has ended all may just be slow; else who takes far longer hangs.
                 before, limit = limit, self._limit() if self._slowest else _LONGER * limit
                 left = slow if self._timeout is None and limit > before else []
-        except _TimeIsUp:
+        except Enough:
             pass
         finally:
             self._fails = fails
@@ -268,17 +268,10 @@ class _Stage:
         asked |= {} if quantile is None else {"quantile": quantile}
         algorithm = get("pooled-peleg", delta=delta, max_samples=max(self._left, 1), **asked)
         run = algorithm.start(problem, int(self._draw.integers(2**31)))
-        while not run.stopped:
-            if time.monotonic() >= self._end or self._left <= 0 or (until and until(run)):
-                run.end()
-                break
-            batch, limit = run.ask(), self._limit()
-            own = [names[arm] for arm in batch.arms]
-            try:
-                taken = [self._once(by_name[name], limit) for name in own]
-            except _TimeIsUp:
-                run.end()
-                break
+
+        def timed(arms: IntArray, _: Any) -> np.ndarray:
+            limit, own = self._limit(), [names[arm] for arm in arms]
+            taken = [self._once(by_name[name], limit) for name in own]
             ended = np.array([one is None for one in taken])
             seconds = np.array([limit if one is None else one for one in taken])
             for name, one, late in zip(own, seconds.tolist(), ended.tolist()):
@@ -289,9 +282,18 @@ class _Stage:
             self._left -= len(seconds)
             # Who was ended is slower than all that were not, and as slow as all others that were.
             longest = 2.0 * limit * float(factors.max()) if ended.any() else 0.0
-            run.tell(batch, np.where(ended, longest, seconds * factors[batch.arms]))
+            return np.where(ended, longest, seconds * factors[arms])
+
+        def enough() -> bool:
+            over = time.monotonic() >= self._end or self._left <= 0
+            return over or (until is not None and until(run))
+
+        def told() -> None:
             if self._progress is not None:
                 self._progress(run.samples, tuple(names[arm] for arm in run.active))
+
+        Measuring(run, lambda answer: answer).go(timed, until=enough, told=told)
+        run.end()
         return run
 
     def answer(self, run: Run) -> Answer:
