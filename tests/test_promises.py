@@ -83,10 +83,6 @@ def test_no_second_place_says_how_sure_something_is():
     assert borrowed(sources) == set()
 
 
-#: doors that do not hand in claims yet
-NOT_YET = {"timing.result", "integrations.comparing", "integrations.evaluations.decide"}
-
-
 def worded(sources):
     """Modules that word by themselves what was found."""
     there = {name for name in sources if not name.startswith(WORDS)}
@@ -95,7 +91,7 @@ def worded(sources):
 
 def test_no_second_place_words_what_was_found():
     sources = {name: path.read_text() for name, path in modules().items()}
-    assert worded(sources) <= {f"surepick.{name}" for name in NOT_YET}
+    assert worded(sources) == set()
     assert worded({"surepick.timing.race": 'f"{label} is the fastest, after {runs} runs"'})
     assert worded({"surepick.cli.time": 'f"{name} is not worse than {other} by more than {by}"'})
     assert not worded({"surepick.finding": sources["surepick.finding"]})

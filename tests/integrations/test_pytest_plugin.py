@@ -53,11 +53,17 @@ def test_tests_pass_fail_and_are_not_decided(tmp_path):
     )
     assert "2 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
     assert "PASSED test_rates.py::test_as_good" in done.stdout
-    assert "The new variant is worse by more than 0.1 (mean scores" in done.stdout
-    assert "It is not decided whether the new variant is worse by more than 0.1" in done.stdout
+    assert "The new variant is worse than the old one by more than 0.1 (mean scores" in done.stdout
+    assert (
+        "It is not decided whether the new variant is worse than the old one by more than 0.1"
+        in done.stdout
+    )
     assert "comparing.py" not in done.stdout  # no traceback: nothing is wrong in there
     report = (tmp_path / "report.xml").read_text()
-    assert 'name="surepick" value="The new variant is not worse by more than 0.1' in report
+    assert (
+        'name="surepick" value="The new variant is not worse than the old one by more than 0.1'
+        in report
+    )
 
 
 AGAIN = """

@@ -30,6 +30,7 @@ from surepick.calls.pace import Pace
 from surepick.calls.rule import NoScore
 from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.finding import LOSES, WORSE, Claim, told
 from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind
@@ -65,46 +66,36 @@ class Comparison:
 
     def __str__(self) -> str:
         """The verdict in a few sentences, and on what it rests."""
-        more = (
-            f"{plural(self.again, 'call')} failed and had to be made again." if self.again else ""
-        )
-        if self.earlier:
-            more = f"{more} Of the calls, {self.earlier:,} were made in earlier runs.".lstrip()
-        said = [self._found(), self._how_sure(), more, in_words(self.answer.unmeasured)]
-        return " ".join(filter(None, said))
-
-    def _found(self) -> str:
-        by, asked = f"{self.epsilon:g}", "is worse by more than"
-        if self.won is None:
-            seen = f"mean scores {self.new:.4g} and {self.old:.4g}, {self.calls:,} calls"
-        else:
-            asked = "usually wins against the old one made worse by"
+        seen = f"mean scores {self.new:.4g} and {self.old:.4g}, {self.calls:,} calls"
+        if self.won is not None:
             seen = f"it won {100 * self.won:.0f} % of direct comparisons, {self.calls:,} calls"
-        if self.error:
-            return f"{self.error}. It is not known whether the new variant {asked} {by} ({seen})."
-        if self.verdict == "undecided":
-            return f"It is not decided whether the new variant {asked} {by} ({seen})."
-        worse = "worse" if self.verdict == "worse" else "not worse"
-        if self.won is None:
-            return f"The new variant is {worse} by more than {by} ({seen})."
-        wins = "wins against" if self.verdict == "not worse" else "loses to"
-        return (
-            f"{worse.capitalize()}: the new variant usually {wins} the old one made worse by {by} "
-            f"({seen})."
+        claim = Claim(
+            "the new variant",
+            WORSE if self.won is None else LOSES,
+            {"worse": True, "not worse": False}.get(self.verdict),
+            than="the old one",
+            by=f"{self.epsilon:g}",
+            seen=seen,
         )
-
-    def _how_sure(self) -> str:
-        promise = self.answer.guarantee.promise
-        if self.error:
-            return ""
-        if promise.why is not None:
-            why = f"{promise.why.plain[:1].upper()}{promise.why.plain[1:]}"
-            return ": ".join(filter(None, [why, cure_of(promise.why)])) + "."
-        if self.verdict == "undecided":
-            p_value, needed = self.answer.p_value, f"needed {self.answer.delta:g}"
-            near = "" if p_value is None else f"p-value {p_value:.2g}, {needed}. "
-            return f"{near}More calls (max_calls) or a larger epsilon would decide it."
-        return promise.how_sure("are wrong", "tests like this one")
+        p_value, promise = self.answer.p_value, self.answer.guarantee.promise
+        near = "" if p_value is None else f"p-value {p_value:.2g}, needed {self.answer.delta:g}. "
+        go_on = f"{near}More calls (max_calls) or a larger epsilon would decide it."
+        more = [
+            *(
+                [f"{plural(self.again, 'call')} failed and had to be made again."]
+                * bool(self.again)
+            ),
+            *([f"Of the calls, {self.earlier:,} were made in earlier runs."] * bool(self.earlier)),
+        ]
+        found = told(
+            [claim],
+            promise,
+            such="tests like this one",
+            go_on="" if self.error else go_on,
+            cure="" if promise.why is None else cure_of(promise.why),
+        )
+        said = [self.error and f"{self.error}.", found, *more, in_words(self.answer.unmeasured)]
+        return " ".join(filter(None, said))
 
 
 def compare(

@@ -12,6 +12,7 @@ import numpy as np
 
 from surepick.algorithms.questions import percentile
 from surepick.calls.afresh import cure_of
+from surepick.finding import FASTEST, NEARLY, SHORTEST, SLOWER, Claim, told
 from surepick.promise import Promise
 from surepick.run import Answer
 from surepick.text import plural
@@ -137,26 +138,32 @@ class Fastest(_Times):
 
     def __str__(self) -> str:
         """What was found, in a few sentences."""
-        said = [self._found(), self.ended(), self._compared(), self._how_sure()]
-        return " ".join(filter(None, said))
+        p, relation, by = self.answer.quantile, FASTEST, ""
+        if p is not None:
+            relation, by = SHORTEST, percentile(p)
+        elif self.within:
+            relation, by = NEARLY, f"{100 * self.within:g} %"
+        seen = f"after {plural(self.runs, 'run')} in random order"
+        claim = Claim(self.label, relation, self.decided or None, by=by, seen=seen)
+        left = [row.name for row in self.rows if row.left and row.name != self.label]
+        others = f"Not ruled out: {', '.join(left)}. " if left else ""
+        promise = self.promise or self.answer.guarantee.promise
+        beside = [self._quantiles(), self.ended(), self._compared()]
+        go_on = f"{others}More runs may decide it."
+        return told([claim], promise, beside=beside, go_on=go_on, cure=_cure(promise))
 
-    def _found(self) -> str:
-        p, after = self.answer.quantile, f"(after {plural(self.runs, 'run')} in random order)"
-        if p is None:
-            looks = "is the fastest" if self.decided else "looks fastest, but that is not clear yet"
-            if self.within:
-                looks = f"is the fastest, or within {100 * self.within:g} % of it"
-            return f"{self.label} {looks} {after}."
-        what = f"the shortest {percentile(p)}"
-        looks = f"has {what}" if self.decided else f"looks as if it had {what}, but that is open"
-        own = {name: float(np.quantile(some, p)) for name, some in self.times.items() if len(some)}
-        others = [name for name in own if name != self.label]
-        said = f"{self.label} {looks} {after}"
-        if not others:
-            return f"{said}."
-        second = min(others, key=lambda name: own[name])
-        beside = f"next is {second} with {seconds(own[second])}"
-        return f"{said}: {seconds(own[self.label])}; {beside}."
+    def _quantiles(self) -> str:
+        """The one that counts, and the next one's."""
+        p = self.answer.quantile
+        own = (
+            {}
+            if p is None
+            else {n: float(np.quantile(t, p)) for n, t in self.times.items() if len(t)}
+        )
+        if len(own) < 2:
+            return ""
+        second = min((name for name in own if name != self.label), key=lambda name: own[name])
+        return f"It is {seconds(own[self.label])}; next is {second} with {seconds(own[second])}."
 
     def _compared(self) -> str:
         won = {row.name: row.won for row in self.rows if row.won is not None}
@@ -169,16 +176,6 @@ class Fastest(_Times):
         more = ", and than every other one more often" if len(won) > 1 else ""
         share = f"{100 * won[nearest]:.0f} % of direct comparisons"
         return f"It was quicker than {nearest} in {share}{more}."
-
-    def _how_sure(self) -> str:
-        promise = self.promise or self.answer.guarantee.promise
-        if self.decided:
-            return promise.plain()
-        if promise.why is not None:
-            return withdrawn(promise)
-        left = [row.name for row in self.rows if row.left and row.name != self.label]
-        others = f"Not ruled out: {', '.join(left)}. " if left else ""
-        return f"{others}More runs may decide it."
 
 
 @dataclass(frozen=True)
@@ -195,29 +192,15 @@ class Beside(_Times):
 
     def __str__(self) -> str:
         """What was found, in a few sentences."""
-        by = f" by more than {100 * self.epsilon:g} %" if self.epsilon else ""
-        said = []
-        for names, word in ((self.slower, "slower"), (self.not_slower, "not slower")):
-            if names:
-                are = "is" if len(names) == 1 else "are"
-                said.append(f"{', '.join(names)} {are} {word} than {self.than}{by}.")
-        if self.undecided:
-            are = "is" if len(self.undecided) == 1 else "are"
-            names = ", ".join(self.undecided)
-            said.append(f"It is not clear whether {names} {are} slower than {self.than}{by}.")
-        said.append(f"({plural(self.runs, 'run')} in random order.)")
-        if self.hung:
-            said.append(self.ended())
+        by = f"{100 * self.epsilon:g} %" if self.epsilon else ""
+        found = ((self.slower, True), (self.not_slower, False), (self.undecided, None))
+        claims = [Claim(who, SLOWER, shown, than=self.than, by=by) for who, shown in found if who]
+        beside = [f"({plural(self.runs, 'run')} in random order.)", self.ended()]
         promise = self.answer.guarantee.promise
-        if promise.why is not None:
-            said.append(withdrawn(promise))
-        elif self.answer.guarantee:
-            said.append(promise.plain())
-        return " ".join(said)
+        return told(claims, promise, beside=beside, cure=_cure(promise))
 
 
-def withdrawn(promise: Promise) -> str:
-    """That nothing is promised, why, and what to do."""
-    why = str(promise.why)
-    cure = CURE if why == CARRIED else cure_of(why)
-    return " ".join(filter(None, [promise.plain(), cure and f"{cure[:1].upper()}{cure[1:]}."]))
+def _cure(promise: Promise) -> str:
+    """What to do where nothing is promised."""
+    why = promise.why
+    return "" if why is None else CURE if str(why) == CARRIED else cure_of(why)

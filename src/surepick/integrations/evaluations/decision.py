@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surepick.finding import BEST_MEAN, Claim
 from surepick.integrations.evaluations.scores import ScoreTable
 from surepick.run import Answer, Run
 from surepick.run.unmeasured import Unmeasured, in_words
@@ -61,7 +62,7 @@ to chance: everything was evaluated.
                 if ruled_out
                 else "Nothing is left to chance: everything was evaluated."
             )
-            said = f"It has the best mean of {len(self.left)} that are fully known. {risk}"
+            said = f"{Claim('It', BEST_MEAN, True, by=str(len(self.left)))} {risk}"
             return f"{made} {said} {in_words(self.answer.unmeasured)}".rstrip()
         return f"{made} {self.answer.plain}"
 
