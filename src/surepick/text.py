@@ -145,8 +145,8 @@ def parse(text: str, kind: str) -> tuple[str, dict[str, Any]]:
 
     Examples
     --------
-    >>> parse("lingape: norm_bound=2, union=true", "algorithm")
-    ('lingape', {'norm_bound': 2, 'union': True})
+    >>> parse("lingape: norm_bound=2, constants=printed", "algorithm")
+    ('lingape', {'norm_bound': 2, 'constants': 'printed'})
     """
     name, _, rest = text.partition(":")
     name = name.strip()

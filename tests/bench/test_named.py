@@ -76,10 +76,10 @@ def test_lists_keep_parameters_together():
         "confounding:d=6",
         "unit_sphere:d=10,rng=trial",
     ]
-    assert split_list("peleg, rage,,lingape:union=true,norm_bound=2;") == [
+    assert split_list("peleg, rage,,lingape:constants=printed,norm_bound=2;") == [
         "peleg",
         "rage",
-        "lingape:union=true,norm_bound=2",
+        "lingape:constants=printed,norm_bound=2",
     ]
 
 

@@ -11,7 +11,7 @@ from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Instance, conformance, instances, trials
 
-PAPER = functools.partial(get, "alba", constants="paper")
+PAPER = functools.partial(get, "alba", constants="printed")
 
 # Mean pulls of public code (told the norm of theta), delta = 0.1, at least 11 trials.
 PUBLIC = [
@@ -160,7 +160,7 @@ def test_error_rate_with_large_means():
     assert (~table["correct"]).sum() <= 22
 
 
-@pytest.mark.parametrize("constants", ["ours", "paper"])
+@pytest.mark.parametrize("constants", ["tight", "program", "printed"])
 def test_forged_certificates_are_refused(constants):
     instance = instances.standard(0.5)
     algorithm = get("alba", delta=0.1, norm_bound=0.5, constants=constants)
@@ -168,7 +168,7 @@ def test_forged_certificates_are_refused(constants):
     sp.verify(good)
     last = (
         -1
-        if constants == "ours"
+        if constants == "tight"
         else max(i for i, s in enumerate(good["evidence"]["stages"]) if s["dropped"])
     )
 

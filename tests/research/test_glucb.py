@@ -105,5 +105,5 @@ def test_names_and_bad_settings():
     assert get(made.registered_name(), **made.settings()) == made
     with pytest.raises(sp.SurepickError, match="norm_bound"):
         Glucb(0.1, norm_bound=-1)
-    with pytest.raises(sp.SurepickError, match="union"):
-        get("glucb", delta=0.1, union=True)
+    with pytest.raises(sp.SurepickError, match="constants"):
+        get("glucb", delta=0.1, constants="printed")

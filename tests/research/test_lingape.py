@@ -39,7 +39,7 @@ def generic(k=9, d=3, *, seed, candidates=None, noise=1.0):
     ("instance", "settings"),
     [
         (generic(seed=4), {}),
-        (generic(seed=6, candidates=6, noise=2.0), {"union": True, "norm_bound": 1.5}),
+        (generic(seed=6, candidates=6, noise=2.0), {"constants": "printed", "norm_bound": 1.5}),
         (generic(seed=8), {"regularisation": 0.3, "epsilon": 0.2}),
     ],
 )
@@ -51,7 +51,7 @@ def test_follows_the_definition(instance, settings):
     model = Model(
         problem.arms,
         problem.candidates,
-        0.1 / M**2 if algorithm.union else 0.1,
+        0.1 if algorithm.constants == "tight" else 0.1 / M**2,
         algorithm.norm_bound / sigma,
         algorithm.regularisation,
         algorithm.epsilon / sigma,
@@ -108,7 +108,7 @@ def test_error_rate(name, instance):
 def test_needs_as_many_pulls_as_the_public_code():
     # 1670 ± 60 over 50 trials there, with the true norm and the paper's K²
     settings = {"norm_bound": 0.5}
-    paper = trials(LinGapE(0.1, union=True, **settings), instances.standard(0.5), n=150)
+    paper = trials(LinGapE(0.1, constants="printed", **settings), instances.standard(0.5), n=150)
     assert 1670 - 3 * 70 < paper["samples"].mean() < 1670 + 3 * 70
     ours = trials(LinGapE(0.1, **settings), instances.standard(0.5), n=150)
     assert ours["samples"].mean() < 0.9 * paper["samples"].mean()
@@ -353,7 +353,7 @@ def test_arm_shares_are_the_cheapest_combination(arms, proven, monkeypatch):
 
 def test_names_and_settings_rebuild_the_configuration():
     for made in (
-        LinGapE(0.2, union=True, regularisation=0.5),
+        LinGapE(0.2, constants="printed", regularisation=0.5),
         LinGapE.greedy(0.2, norm_bound=3.0, epsilon=0.1),
     ):
         assert get(made.registered_name(), **made.settings()) == made
@@ -365,7 +365,7 @@ def test_names_and_settings_rebuild_the_configuration():
         {"norm_bound": 0},
         {"norm_bound": float("inf")},
         {"regularisation": -1.0},
-        {"union": 1},
+        {"constants": 1},
         {"rule": "best"},
     ],
 )

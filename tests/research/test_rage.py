@@ -11,7 +11,7 @@ from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.simulate import conformance, instances, trials
 
-PAPER = functools.partial(get, "rage", constants="paper")
+PAPER = functools.partial(get, "rage", constants="printed")
 
 # Mean pulls of the authors' public code with its tighter widths, delta = 0.1, 50 trials each.
 PUBLIC = [
@@ -60,15 +60,15 @@ def test_paper_phases_have_the_papers_length_and_earn_their_width():
     for t in (1, 2):
         log = math.log(20**2 * t**2 / 0.1)
         batch = run.ask()
-        assert batch.size == pytest.approx(2 * 4**t * rho * 1.1 * log, rel=2e-3)
+        assert batch.size == pytest.approx(8 * 4 ** (t + 1) * rho * 1.1 * log, rel=2e-3)
         width = math.sqrt(2 * worst_pair(problem, batch.pulls, range(20)) * log)
-        assert width <= 2.0**-t
+        assert width <= 2.0 ** -(t + 2)
         run.tell(batch, sums=np.zeros(20))
 
 
 def test_paper_phases_have_at_least_r_eps_pulls():
-    # Candidates close together: the formula asks for one pull; rounding needs 11 per arm.
-    problem = sp.Problem(100 * np.eye(4), candidates=np.eye(4), noise=1.0)
+    # Candidates close together: the formula asks for few pulls; rounding needs 11 per arm.
+    problem = sp.Problem(1000 * np.eye(4), candidates=np.eye(4), noise=1.0)
     assert PAPER(delta=0.1).start(problem).ask().size == 44
 
 
@@ -94,7 +94,7 @@ def test_candidates_set_the_union_not_the_arms():
     )
 
 
-@pytest.mark.parametrize("constants", ["ours", "paper"])
+@pytest.mark.parametrize("constants", ["tight", "program", "printed"])
 def test_risk_is_at_most_delta_and_a_forged_level_is_refused(constants):
     instance = instances.standard(0.3)
     rng = np.random.default_rng(0)

@@ -10,7 +10,7 @@ from surepick.algorithms import get
 from surepick.errors import InvalidInputError
 from surepick.simulate import conformance, instances, trials
 
-PAPER = functools.partial(get, "xy-adaptive", constants="paper")
+PAPER = functools.partial(get, "xy-adaptive", constants="printed")
 
 # Mean pulls of public code, delta = 0.1, where it has at least 20 trials.
 PUBLIC = [

@@ -62,7 +62,7 @@ def test_papers_threshold_has_k_not_k_squared():
     problem = sp.Problem(np.eye(2), noise=1.0)
     width = 2 * math.sqrt(2 * 2 * math.log(6 * 2**2 * 2 / (math.pi**2 * 0.1)))
     for gap, stops in ((0.999 * width, False), (1.001 * width, True)):
-        run = get("xy-oracle", delta=0.1, theta=[1.0, 0.0], constants="paper").start(problem)
+        run = get("xy-oracle", delta=0.1, theta=[1.0, 0.0], constants="printed").start(problem)
         run.tell(run.ask(), sums=[gap, 0.0])
         assert run.stopped == stops
     sp.verify(run.answer.certificate())

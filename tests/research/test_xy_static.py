@@ -12,7 +12,7 @@ from surepick.run.certificate import fingerprint
 from surepick.simulate import conformance, instances, trials
 from surepick.statistics.mixture import log_evidence
 
-PAPER = functools.partial(get, "xy-static", constants="paper")
+PAPER = functools.partial(get, "xy-static", constants="printed")
 
 # Mean pulls of public code, delta = 0.1, 50 trials each.
 PUBLIC = [
@@ -139,7 +139,7 @@ def certificate_of(algorithm, instance, seed=0):
     return sp.identify(instance.problem, measure_batch=measure, algorithm=algorithm).certificate()
 
 
-@pytest.mark.parametrize("constants", ["ours", "paper"])
+@pytest.mark.parametrize("constants", ["tight", "program", "printed"])
 def test_forged_certificates_are_refused(constants):
     algorithm = get("xy-static", delta=0.1, constants=constants)
     good = certificate_of(algorithm, instances.standard(0.5))
@@ -159,7 +159,7 @@ def test_forged_certificates_are_refused(constants):
     def weaker_union(body):
         body["evidence"]["power"] = 0
 
-    tricks = [drop_early, other_pulls, bolder if constants == "ours" else weaker_union]
+    tricks = [drop_early, other_pulls, bolder if constants == "tight" else weaker_union]
     for trick in tricks:
         forged = copy.deepcopy(good)
         trick(forged)

@@ -44,7 +44,7 @@ RULERS = {
     "phases of fixed width": ("peleg-paper", {}, 80),
     "pooled": ("pooled-peleg", {}, 12),
     "static": ("xy-static", {}, 6),
-    "static by a union": ("xy-static", {"constants": "paper"}, 12),
+    "static by a union": ("xy-static", {"constants": "printed"}, 12),
     "alba": ("alba", {"norm_bound": 2.0}, 40),
     "intervals": ("lucb", {}, 80),
     "ellipsoid": ("glucb", {"norm_bound": 2.0}, 40),

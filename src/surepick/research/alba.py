@@ -30,12 +30,17 @@ Forms and departures:
   2 + log2 d); the leader rules out whom it beats, so that x* is only lost through the one-sided
   events about x − x*, of total level delta. Where halving goes from 3 to 1, a round with goal 2 is
   put between, so that the last round's design is for the two that are hardest to tell apart.
-- ``Alba(delta, constants="paper")``: delta_r = 6delta/(pi²(r+1)²), and steps s = 1, 2, … of
+- ``Alba(delta, constants="printed")``: delta_r = 6delta/(pi²(r+1)²), and steps s = 1, 2, … of
   accuracy e = 2^−s with fresh draws, n = ⌈c0(2 + (6+e)d)/e² · log(5|S|²/(2delta_s))⌉ of them,
   delta_s = 6delta_r/(pi²s²), c0 = max(4‖theta*‖²L², 3), d the dimension of S, L the longest arm;
   x is dropped when the leader is ahead by e. The guarantee does not rest on the formula for n:
   should the width that the draws earned at level 2delta_s/(5|S|²) be larger than e, it takes
   the place of e.
+- ``Alba(delta, constants="program")``: the steps of the public repository of RAGE's authors
+  (ALBA's have published none), e = 4/1.1^s and d that of the arms, so that samples grow by 1.21
+  from step to step; x is dropped when the leader is ahead by the width that the draws earned at
+  the level above. Theirs has a width of its own in that place, counts those who were in at the
+  beginning of the round in |S|, and has a design that is one arm too small where K = d.
 - The design may use all arms, not only survivors (it is never worse, and transductive problems
   have no other choice). Where K <= d the first rounds have nothing to do.
 """
@@ -48,7 +53,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Pulls, State
+from surepick.algorithms.base import Pulls, State
 from surepick.algorithms.conditions import norm_condition
 from surepick.arrays.grid import first_best
 from surepick.arrays.memory import demand_memory
@@ -58,11 +63,12 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.promise import Condition
 from surepick.research.designs import candidate_design, root_of_inverse
+from surepick.research.levels import LevelledAlgorithm
 from surepick.statistics.mixture import log_evidence
 
 
 @dataclass(frozen=True)
-class Alba(Algorithm):
+class Alba(LevelledAlgorithm):
     """Adaptive linear best arm.
 
     Parameters
@@ -75,7 +81,7 @@ class Alba(Algorithm):
     growth
         Default form: factor by which the accuracy improves from one step to the next.
     constants
-        ``"ours"``, or ``"paper"`` for the paper's steps, levels and sample sizes.
+        ``"printed"``, ``"program"`` or ``"tight"``; see :mod:`surepick.research.levels`.
 
     Examples
     --------
@@ -85,7 +91,6 @@ class Alba(Algorithm):
 
     norm_bound: float = field(default=1.0, kw_only=True)
     growth: float = field(default=1.05, kw_only=True)
-    constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "alba"
     follows: ClassVar[str] = "size"
@@ -98,16 +103,11 @@ class Alba(Algorithm):
         positive(self.norm_bound, "norm_bound")
         if not 1 < real(self.growth, "growth") <= 4:
             raise InvalidInputError(f"growth must lie above 1 and up to 4; got {self.growth!r}")
-        if self.constants not in ("ours", "paper"):
-            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> _State:
         """A fresh state; ``rng`` draws the arms."""
-        return (
-            _PaperState(self, problem, rng)
-            if self.constants == "paper"
-            else _State(self, problem, rng)
-        )
+        tight = self.constants == "tight"
+        return (_State if tight else _PaperState)(self, problem, rng)
 
     def needs(self) -> tuple[Condition, ...]:
         return (norm_condition(self.norm_bound),)
@@ -304,22 +304,25 @@ class _State(State):
 
 
 class _PaperState(_State):
-    """The paper's steps: accuracy 2^−s, fresh draws in each."""
+    """The paper's steps and those of the program: fresh draws in each."""
 
     def _goals(self) -> list[int]:
         return _halvings(self.problem.rank)
 
     def _terms(self) -> dict[str, Any]:
         s, size = self.step + 1, len(self.active)
-        e = 2.0**-s
+        program = self.config.constants == "program"
+        e = 4 / 1.1**s if program else 2.0**-s
         delta_r = 6 * self.config.delta / (math.pi**2 * (self.round + 1) ** 2)
         level = 2 * (6 * delta_r / (math.pi**2 * s**2)) / (5 * size**2)
         arms, _ = self.problem.isometric
         longest = float((arms**2).sum(axis=1).max())  # L²
         c0 = max(4 * (self.config.norm_bound / self.problem.unit) ** 2 * longest, 3.0)
-        d = int(np.linalg.matrix_rank(self.problem.targets[self.active]))
+        d = self.problem.rank
+        if not program:
+            d = int(np.linalg.matrix_rank(self.problem.targets[self.active]))
         n = math.ceil(c0 * (2 + (6 + e) * d) / e**2 * math.log(1 / level))
-        return {"level": level, "threshold": e, "first": n}
+        return {"level": level, "threshold": 0.0 if program else e, "first": n}
 
     def _next(self) -> None:
         if len(self.active) <= self._goals()[self.round]:

@@ -18,7 +18,7 @@ race when it began is not written down: all candidates but those dropped before.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -26,8 +26,8 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, Pulls, State
 from surepick.arrays.grid import first_best
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.research.levels import LevelledAlgorithm
 from surepick.statistics.estimate import LeastSquares
 
 
@@ -41,16 +41,8 @@ class PhasePlan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PhasedAlgorithm(Algorithm):
-    """What the settings of phased elimination have in common.
-
-    Parameters
-    ----------
-    constants
-        ``"ours"``, or ``"paper"`` for the widths and lengths that the rule was published with.
-    """
-
-    constants: str = field(default="ours", kw_only=True)
+class PhasedAlgorithm(LevelledAlgorithm):
+    """What the settings of phased elimination have in common."""
 
     any_backend: ClassVar[bool] = True
     follows: ClassVar[str] = "pulls"
@@ -58,11 +50,6 @@ class PhasedAlgorithm(Algorithm):
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.constants not in ("ours", "paper"):
-            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
 
 
 class PhasedState(State):

@@ -22,10 +22,12 @@ Which arm is pulled:
   pulled of ``rank`` spanning arms has fewer than sqrt(t)/rank pulls, that arm is pulled instead.
   These are at most sqrt(t) pulls in all, and the guarantee holds for any sampling rule.
 
-Departures: the paper has K² inside the logarithm of C_t. It is not needed for validity, since one
-ellipsoid serves all pairs, and is left out; ``union=True`` puts it back. The radius uses det(A)
-itself, never the bound on it in terms of t. With separate candidates the pairs are pairs of
-candidates, and K counts them.
+Levels of constants: printed, C_t = sqrt(2 log(K² det(A/lambda)^½ / delta)) + sqrt(lambda) S. K² is
+not needed for validity, since one ellipsoid serves all pairs: ``"tight"`` leaves it out.
+``"program"`` is as printed: so is the public repository of RAGE's authors. (The script of
+LinGapE's own authors replaces the determinant by a bound in terms of t, sqrt(d log(K²(1+t)/(lambda
+delta))), which is wider, and follows the greedy rule.) With separate candidates the pairs are
+pairs of candidates, and K counts them.
 """
 
 from __future__ import annotations
@@ -38,9 +40,10 @@ import numpy as np
 
 from surepick.arrays.cache import PlanCache
 from surepick.arrays.tables import read_only
-from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.research.ellipsoid import EllipsoidAlgorithm, EllipsoidState
+from surepick.research.levels import LevelledAlgorithm
 
 _TABLES = PlanCache(size=32)
 _PROVEN = 1e-7  # largest acceptable excess of a combination over the proven optimum
@@ -48,7 +51,7 @@ _NO_SHARE = 1e-9  # a smaller share of the pulls is a rounding error of the line
 
 
 @dataclass(frozen=True)
-class LinGapE(EllipsoidAlgorithm):
+class LinGapE(EllipsoidAlgorithm, LevelledAlgorithm):
     """Linear gap-based exploration.
 
     Parameters
@@ -61,8 +64,8 @@ class LinGapE(EllipsoidAlgorithm):
     regularisation
         lambda, the weight of the prior: any value is valid, about 1 is good when
         rewards/noise and features are of order one.
-    union
-        The paper's larger radius, with K² inside the logarithm.
+    constants
+        ``"printed"``, ``"program"`` or ``"tight"``; see :mod:`surepick.research.levels`.
     rule
         ``"ratio"``, the analysed rule, or ``"greedy"``.
 
@@ -74,15 +77,12 @@ class LinGapE(EllipsoidAlgorithm):
     'lingape-greedy'
     """
 
-    union: bool = field(default=False, kw_only=True)
     rule: str = field(default="ratio", kw_only=True)
 
     name: ClassVar[str] = "lingape"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.union, bool):
-            raise InvalidTypeError(f"union must be True or False; got {self.union!r}")
         if self.rule not in ("ratio", "greedy"):
             raise InvalidInputError(f"rule must be 'ratio' or 'greedy'; got {self.rule!r}")
 
@@ -100,8 +100,8 @@ class LinGapE(EllipsoidAlgorithm):
         return {k: v for k, v in super().settings().items() if k != "rule"}
 
     def level(self, problem: Problem) -> float:
-        """delta, or delta/K² with ``union``."""
-        return self.delta / len(problem.distinct) ** 2 if self.union else self.delta
+        """delta, or delta/K² as printed."""
+        return self.delta / (1 if self.constants == "tight" else len(problem.distinct) ** 2)
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> EllipsoidState:
         """A fresh state; nothing is drawn at random."""

@@ -12,6 +12,9 @@ K·t·4 delta / (5 K t⁴) = 0.8·zeta(3)·delta < 0.962 delta.
 Known in advance: the noise scale only. Features are ignored: the answer must be among the arms
 that can be pulled, and nothing learnt about one arm says anything about another.
 
+All levels of constants are the printed one: no program of the authors is public, and the widths
+use up 0.96 of delta.
+
 Departures: rewards are sigma-sub-Gaussian instead of between 0 and 1 (sigma = 1/2 gives back the
 paper's width). t counts rounds, 1 after the initial pulls, and a round is two pulls, leader
 first; the proof needs no more than u <= t. Arms with equal features count as one.
@@ -25,21 +28,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.research.levels import LevelledAlgorithm
 from surepick.research.sequential import SequentialState
 
 
 @dataclass(frozen=True)
-class Lucb(Algorithm):
+class Lucb(LevelledAlgorithm):
     """Lower and upper confidence bounds, one interval per arm, features ignored.
 
     Parameters
     ----------
     delta, epsilon, max_samples
         As for every algorithm.
+    constants
+        All three levels are the same here.
 
     Examples
     --------

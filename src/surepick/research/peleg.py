@@ -8,15 +8,18 @@ Guarantee: delta-PAC in all forms, by the argument in
 
 Forms and departures:
 
-- ``Peleg.paper(delta)`` is what the paper's experiments ran: exponential weights at the paper's
-  rate, no ball, constants as printed. Without the ball the accuracy is not shrunk (shrinking it
-  would lengthen every phase for nothing: the key lemma is exact without).
+- ``Peleg.paper(delta)``, or ``constants="printed"``, is what the paper's experiments ran:
+  exponential weights at the paper's rate, no ball, constants as printed. Without the ball the
+  accuracy is not shrunk (shrinking it would lengthen every phase for nothing: the key lemma is
+  exact without). The authors' program is not public, and what the paper says of it is that it
+  leaves the ball out: ``constants="program"`` is the same.
 - ``Peleg(delta, learner="adahedge")`` is the same with a learner that goes on learning: AdaHedge
   instead of exponential weights at the paper's rate, which hardly move once gains are small. What
   makes the answer right does not look at the learner.
 - ``Peleg(delta, ball=True)`` is the algorithm of the paper's theorem: every minimisation is over
-  the ball B(0, D_m) too, and the accuracy is shrunk by min(1, D_m sqrt(C) / r_m).
-- ``Peleg(delta)`` is our default. It keeps the template (phases, a min-max design solved as a
+  the ball B(0, D_m) too, and the accuracy is shrunk by min(1, D_m sqrt(C) / r_m). The theorem is
+  about arms no longer than 1: where some are longer, all are measured in units of the longest.
+- ``Peleg(delta)``, the default, is ``"tight"``. It keeps the template (phases, a min-max design solved as a
   game, elimination) and changes what costs pulls: levels delta/(m(m+1)) spread over the
   directions that can hurt, actual widths instead of the phase's worst, a coarse first phase, a
   certified design rounded to pulls instead of tracking round by round.
@@ -85,15 +88,15 @@ class Peleg(PhasedAlgorithm):
             raise InvalidInputError(
                 f"learner must be 'exponential' or 'adahedge'; got {self.learner!r}"
             )
-        if self.learner == "adahedge":
-            object.__setattr__(self, "constants", "paper")
+        if self.learner == "adahedge" or self.ball or self.constants == "program":
+            object.__setattr__(self, "constants", "printed")
         if not 1 < real(self.growth, "growth") <= 16:
             raise InvalidInputError(f"growth must lie above 1 and up to 16; got {self.growth!r}")
 
     @classmethod
     def paper(cls, delta: float, *, epsilon: float = 0.0, max_samples: int | None = None) -> Peleg:
         """The paper's experiments: its constants, closed form, no ball."""
-        return cls(delta, epsilon=epsilon, max_samples=max_samples, constants="paper")
+        return cls(delta, epsilon=epsilon, max_samples=max_samples, constants="printed")
 
     @classmethod
     def adahedge(
@@ -103,7 +106,7 @@ class Peleg(PhasedAlgorithm):
         return cls(delta, epsilon=epsilon, max_samples=max_samples, learner="adahedge")
 
     def registered_name(self) -> str:
-        if self.constants != "paper" or self.ball:
+        if self.constants == "tight" or self.ball:
             return "peleg"
         return "peleg-paper" if self.learner == "exponential" else "peleg-adahedge"
 
@@ -116,13 +119,11 @@ class Peleg(PhasedAlgorithm):
 
     def tied_after(self) -> int:
         # The exact forms play one round of a game for every pull: a few hours at most.
-        exact = self.ball or self.constants == "paper"
-        return 10**10 if exact else TIED
+        return TIED if self.constants == "tight" else 10**10
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PhasedState:
         """A fresh state; nothing is drawn at random."""
-        exact = self.ball or self.constants == "paper"
-        return _PaperState(self, problem) if exact else _State(self, problem)
+        return (_State if self.constants == "tight" else _PaperState)(self, problem)
 
 
 class _PaperState(PhasedState):
@@ -147,11 +148,13 @@ class _PaperState(PhasedState):
         K, m = len(arms), self.phase
         compared = len(self.problem.distinct)
         level = self.config.delta / m**2 / compared**2
-        constants = phase_constants(
-            arms, candidates[self.active], m, self.config.delta, compared, self.config.ball
-        )
+        points = candidates[self.active]
+        if self.config.ball:  # the theorem is about arms no longer than 1
+            longest = max(1.0, coarse(float(np.linalg.norm(arms, axis=1).max())))
+            arms, points = arms / longest, points / longest
+        constants = phase_constants(arms, points, m, self.config.delta, compared, self.config.ball)
         learner = AdaHedge() if self.config.learner == "adahedge" else None
-        pulls, complete = play_phase(arms, candidates[self.active], constants, budget, learner)
+        pulls, complete = play_phase(arms, points, constants, budget, learner)
         assert len(pulls) == K
         return PhasePlan(Pulls.from_counts(pulls), level, 2.0 ** -(m + 2), complete)
 

@@ -18,6 +18,13 @@ rival is ruled out as a better one by more than epsilon, by the same tests shift
 
 Looks cost nothing, so they are frequent: after 1, 2, … cycles, then as their number grows
 by the factor ``growth``.
+
+The printed stop and that of the program are unions over looks, for all rivals at once: at each
+look the leader has to beat every other candidate. Printed: θ̂ᵀy >= 2√2 sqrt(a_y log(6n²K²/(π²δ)))
+after n pulls. Program (public repository of RAGE's authors): θ̂ᵀy >= sqrt(2 a_y log(2j²K²/δ)) at
+look j. Theirs draws arms at random from the design, starts its counter of pulls at d, and stops
+when any candidate passes; ours repeats the cycle, and the one that leads has to pass. The levels
+sum to less than delta over the looks in both.
 """
 
 from __future__ import annotations
@@ -29,37 +36,36 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Pulls, State
+from surepick.algorithms.base import Pulls, State
 from surepick.arrays.grid import first_best
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.research.designs import Solved, cycle
+from surepick.research.levels import LevelledAlgorithm
 from surepick.statistics.estimate import LeastSquares
 from surepick.statistics.mixture import log_evidence
 
 
 @dataclass(frozen=True)
-class StaticAlgorithm(Algorithm):
+class StaticAlgorithm(LevelledAlgorithm):
     """Settings of algorithms whose allocation is fixed in advance."""
 
     growth: float = field(default=1.05, kw_only=True)
-    constants: str = field(default="ours", kw_only=True)
 
     follows: ClassVar[str] = "pulls"
     theorem: ClassVar[str] = (
         "allocation fixed in advance; one-sided tests valid at all looks, union over rivals"
     )
-    #: the paper's union is over this power of the number of candidates
+    #: the union of the printed threshold and of the program's is over this power of the candidates
     union_power: ClassVar[int]
+    program_growth: ClassVar[float]  #: the program draws ⌈program_growth^j⌉ pulls before look j
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 1 < real(self.growth, "growth") <= 4:
             raise InvalidInputError(f"growth must lie above 1 and up to 4; got {self.growth!r}")
-        if self.constants not in ("ours", "paper"):
-            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
 
     @abstractmethod
     def design(self, problem: Problem) -> tuple[Any, Solved, Any]:
@@ -101,8 +107,13 @@ class StaticState(State):
             self.cycle: Pulls = cycle(problem, key, design, directions)
 
     def propose(self, budget: int) -> Pulls:
-        # The slack keeps a product such as 20·1.05 from being rounded up past 21.
-        target = math.ceil(self.cycles * self.config.growth * (1 - 1e-12))
+        if self.config.constants == "program":
+            reached = program_look(int(self.counts.sum()), self.config.program_growth)[1]
+            due = program_look(reached + 1, self.config.program_growth)[1] if self.cycles else 1
+            target = -(-due // self.cycle.total)
+        else:
+            # The slack keeps a product such as 20·1.05 from being rounded up past 21.
+            target = math.ceil(self.cycles * self.config.growth * (1 - 1e-12))
         more = max(target - self.cycles, 1)
         whole = Pulls(self.cycle.arms, self.cycle.counts * more)
         pulls = whole.capped(budget)
@@ -128,6 +139,8 @@ class StaticState(State):
         gaps, variances = y @ fit.theta, fit.variances(y)
         margins = self._margins(gaps, variances)
         beaten = margins >= 0
+        if self.config.constants != "tight" and not beaten.all():
+            beaten[:] = False  # the stop is one test of all at once
         if beaten.any():
             noise = self.problem.unit
             dropped = [
@@ -146,14 +159,18 @@ class StaticState(State):
     def _margins(self, gaps: FloatArray, variances: FloatArray) -> FloatArray:
         """By how much each test passes: at least zero where the leader is better for sure.
 
-        Ours: log E − log(1/level). The paper's: the gap over its width, minus one.
+        Tight: log E − log(1/level). Otherwise the gap over its width, minus one.
         """
         M, delta = len(self.problem.distinct), self.config.delta
-        if self.config.constants == "paper":
+        n, union = int(self.counts.sum()), M**self.config.union_power
+        if self.config.constants == "printed":
             # θ̂ᵀy >= 2√2 sqrt(a_y log(6n²K²/(π²δ))), n the pulls so far
-            n = float(self.counts.sum())
-            log = math.log(6 * n**2 * M**self.config.union_power / (math.pi**2 * delta))
+            log = math.log(6 * n**2 * union / (math.pi**2 * delta))
             return gaps / np.sqrt(8 * variances * log) - 1
+        if self.config.constants == "program":
+            # θ̂ᵀy >= sqrt(2 a_y log(2j²K²/δ)), j the number of the look
+            j, _ = program_look(n, self.config.program_growth)
+            return gaps / np.sqrt(2 * variances * math.log(2 * j**2 * union / delta)) - 1
         information = 1 / variances
         bar = math.log((M - 1) / delta)
         first = information / self.cycles
@@ -164,12 +181,26 @@ class StaticState(State):
 
     def evidence(self) -> dict[str, Any]:
         M, delta = len(self.problem.distinct), self.config.delta
-        paper = self.config.constants == "paper"
+        tests = {"printed": "union over times", "program": "union over looks", "tight": "mixture"}
+        tight = self.config.constants == "tight"
         return {
             "rule": "static",
-            "test": "union over times" if paper else "mixture",
-            "power": self.config.union_power if paper else None,
+            "test": tests[self.config.constants],
+            "power": None if tight else self.config.union_power,
             "level": delta / max(M - 1, 1),
             "cycle": [] if M == 1 else [self.cycle.arms, self.cycle.counts],
             "looks": self.looks,
         }
+
+
+def program_look(n: int, growth: float) -> tuple[int, int]:
+    """Which look of the program ``n`` pulls are good for, and the pulls that it has by then.
+
+    The program's counter of looks goes up by two: they are j = 1, 3, 5, …, and before look j it
+    draws ⌈growth^j⌉.
+    """
+    j, drawn = 1, math.ceil(growth)
+    while drawn < n:
+        j += 2
+        drawn += math.ceil(growth**j)
+    return j, drawn

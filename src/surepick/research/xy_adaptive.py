@@ -22,7 +22,10 @@ Departures, all delta-PAC:
 - Designs are solved and rounded instead of followed by greedy steps; the pulls of a phase do
   not depend on its rewards either way.
 - Level delta/(j(j+1)) over the |X_j| − 1 one-sided comparisons that can lose the best candidate.
-- ``constants="paper"`` has the paper's widths 2√2 sqrt(a_y log(6n²K²/(pi²delta))), n the pulls of
+- ``constants="program"`` has the widths sqrt(2 a_y log(2 pi²K²j²/(6 delta))) of the public
+  repository of RAGE's authors. Theirs starts each phase with the identity in place of d pulls,
+  which it counts.
+- ``constants="printed"`` has the paper's widths 2√2 sqrt(a_y log(6n²K²/(pi²delta))), n the pulls of
   the phase. Such a width is the one of a comparison at level (pi²delta/(6n²K²))⁴. While
   nobody is dropped n grows, and somebody is dropped fewer than K times, so the levels of all
   comparisons sum to less than K²·(pi²delta/(6K²))⁴·1.01 < delta.
@@ -58,7 +61,7 @@ class XYAdaptive(PhasedAlgorithm):
     alpha
         How much smaller the paper's ratio has to become in each phase.
     constants
-        ``"ours"``, or ``"paper"`` for the paper's widths.
+        ``"printed"``, ``"program"`` or ``"tight"``; see :mod:`surepick.research.levels`.
 
     Examples
     --------
@@ -96,8 +99,10 @@ class _State(PhasedState):
         pulls: Pulls = _PLANS.get(
             key, lambda: Pulls.from_counts(whole_pulls(self.problem, design.weights, n))
         )
-        if self.config.constants == "paper":
-            K = len(self.problem.distinct)
+        K = len(self.problem.distinct)
+        if self.config.constants == "program":
+            level = 3 * self.config.delta / (math.pi**2 * K**2 * self.phase**2)
+        elif self.config.constants == "printed":
             level = (math.pi**2 * self.config.delta / (6 * pulls.total**2 * K**2)) ** 4
         else:
             level = self.config.delta / (self.phase * (self.phase + 1)) / (len(self.active) - 1)

@@ -10,11 +10,12 @@ Known in advance: the noise scale, and ``theta``, the truth, handed in by the ca
 The design is w* = argmin_w max_x ‖x* − x‖²_{A(w)⁻¹} / Delta_x² with x* and the gaps Delta_x under
 ``theta``, solved to a certified gap and rounded to a cycle that is repeated.
 
-Departures: the stop is that of :mod:`surepick.research.xy_static` and tests the candidate
-that leads by the estimates; ``theta`` is not used in it, so that the answer is an answer. (The
-oracle in public code tests the true best arm only and cannot be wrong.) ``constants="paper"``
-stops at 2√2 sqrt(a_y log(6n²K/(pi²delta))); K and not K² because only directions to x* can do
-harm. Gaps below ``epsilon`` count as ``epsilon``.
+Departures: the stop is that of :mod:`surepick.research.xy_static` and tests the candidate that
+leads by the estimates; ``theta`` is not used in it, so that the answer is an answer. (The oracle
+in public code tests the true best arm only and cannot be wrong.) ``constants="printed"`` stops at
+2√2 sqrt(a_y log(6n²K/(pi²delta))); K and not K² because only directions to x* can do harm.
+``constants="program"`` stops at sqrt(2 a_y log(2j²K/delta)) at look j, as the public program. Gaps
+below ``epsilon`` count as ``epsilon``.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class XYOracle(StaticAlgorithm):
     growth
         How much the pulls grow from one look to the next.
     constants
-        ``"ours"``, or ``"paper"`` for the paper's stopping threshold.
+        ``"printed"``, ``"program"`` or ``"tight"``; see :mod:`surepick.research.levels`.
 
     Examples
     --------
@@ -57,6 +58,7 @@ class XYOracle(StaticAlgorithm):
 
     name: ClassVar[str] = "xy-oracle"
     union_power: ClassVar[int] = 1
+    program_growth: ClassVar[float] = 1.1
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,17 +9,15 @@ The design is argmin_w max over pairs of ‖x − x'‖²_{A(w)⁻¹}, solved to
 to a short cycle of pulls that is repeated (the paper allows any allocation within a constant
 factor of the best; its greedy one and ours do not look at rewards).
 
-The paper stops when θ̂ᵀ(x − x') >= 2√2 sqrt(a_y log(6n²K²/(pi²delta))) for all x' at once.
-Departures:
+The paper stops when θ̂ᵀ(x − x') >= 2√2 sqrt(a_y log(6n²K²/(pi²delta))) for all x' at once:
+``constants="printed"`` (2√2 is larger than sub-Gaussian noise needs, so it is valid with room to
+spare). It looks after every pull, we as the pulls grow by ``growth``. ``constants="program"`` has
+the widths and the looks of the program. The default differs:
 
 - one-sided tests that hold at all looks at once take the place of the union over n, and the union
   is over the K − 1 rivals of the best candidate instead of all K² pairs: the squared width is
   some four times smaller;
 - a candidate stays ruled out once the leader has beaten it.
-
-``constants="paper"`` keeps the paper's threshold (its constant 2√2 is larger than sub-Gaussian
-noise needs, so it is valid with room to spare); candidates still stay ruled out, which the
-union over all n and pairs covers.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class XYStatic(StaticAlgorithm):
     growth
         How much the pulls grow from one look to the next.
     constants
-        ``"ours"``, or ``"paper"`` for the paper's stopping threshold.
+        ``"printed"``, ``"program"`` or ``"tight"``; see :mod:`surepick.research.levels`.
 
     Examples
     --------
@@ -53,6 +51,7 @@ class XYStatic(StaticAlgorithm):
 
     name: ClassVar[str] = "xy-static"
     union_power: ClassVar[int] = 2
+    program_growth: ClassVar[float] = 1.35
 
     def design(self, problem: Problem) -> tuple[Any, Solved, Any]:
         everyone = problem.distinct

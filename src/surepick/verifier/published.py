@@ -75,9 +75,9 @@ def inner_algorithm(check: Check, settings: dict[str, Any] | None = None) -> dic
     return {"name": name, "settings": options | own}
 
 
-def _by_paper(check: Check) -> bool:
-    """Whether the constants are those of the algorithm's paper."""
-    return check.settings.get("constants", "ours") == "paper"
+def _level(check: Check) -> str:
+    """Whose constants they are: as printed in a paper, of a program, or the tight ones."""
+    return exact.text(check.settings.get("constants", "tight"), "the constants")
 
 
 # -- phases --------------------------------------------------------------------------------
@@ -94,41 +94,49 @@ class Phase(NamedTuple):
 Terms = tuple[float, float | None]  # the level of each comparison; the width, where one is fixed
 
 
-def _ours(delta: float, phase: Phase) -> Terms:
+def _tight(delta: float, phase: Phase) -> Terms:
     m = phase.number
     return delta / (m * (m + 1)) / max(phase.active - 1, 1), None
 
 
-def _peleg_paper(delta: float, phase: Phase) -> Terms:
+def _printed(delta: float, phase: Phase) -> Terms:
+    """Of PELEG and of RAGE."""
     return delta / phase.number**2 / phase.everyone**2, 2.0 ** -(phase.number + 2)
 
 
-def _rage_paper(delta: float, phase: Phase) -> Terms:
-    return delta / phase.number**2 / phase.everyone**2, 2.0**-phase.number
+def _rage_program(delta: float, phase: Phase) -> Terms:
+    return delta / phase.number**2 / phase.everyone**2 / 2, None
 
 
-def _xy_paper(delta: float, phase: Phase) -> Terms:
+def _xy_program(delta: float, phase: Phase) -> Terms:
+    return 3 * delta / (math.pi**2 * phase.everyone**2 * phase.number**2), None
+
+
+def _xy_printed(delta: float, phase: Phase) -> Terms:
     return (math.pi**2 * delta / (6 * phase.pulls**2 * phase.everyone**2)) ** 4, None
+
+
+_BY_LEVEL: dict[tuple[str, str], Callable[[float, Phase], Terms]] = {
+    ("rage", "printed"): _printed,
+    ("rage", "program"): _rage_program,
+    ("xy-adaptive", "printed"): _xy_printed,
+    ("xy-adaptive", "program"): _xy_program,
+}
 
 
 class PhaseTerms:
     """Levels and widths of all phases, by one of the published sequences."""
 
     def __init__(self, check: Check) -> None:
-        name, paper = check.algorithm, _by_paper(check)
+        name, level = check.algorithm, _level(check)
         self._check = check
         self._left: list[Callable[[float, Phase], Terms]]
-        exact_form = paper or check.settings.get("ball") or "learner" in check.settings
-        if name in ("peleg-paper", "peleg-adahedge") or (name == "peleg" and exact_form):
-            self._left = [_peleg_paper]
-        elif name == "rage" and paper:
-            self._left = [_rage_paper]
-        elif name == "xy-adaptive" and paper:
-            self._left = [_xy_paper]
+        if name in ("peleg-paper", "peleg-adahedge") or (name, level) == ("peleg", "printed"):
+            self._left = [_printed]
         elif is_own(check):
-            self._left = [_ours]
+            self._left = [_BY_LEVEL.get((name, level), _tight)]
         else:
-            self._left = [_ours, _peleg_paper, _rage_paper, _xy_paper]
+            self._left = [_tight, *_BY_LEVEL.values()]
 
     def demand(self, level: float, threshold: float | None, phase: Phase) -> None:
         """Level and threshold of the next phase must be the published ones."""
@@ -136,7 +144,7 @@ class PhaseTerms:
         def fits(sequence: Callable[[float, Phase], Terms]) -> bool:
             due, width = sequence(self._check.delta, phase)
             # A budget may cut the last phase short; its level is that of the phase as planned.
-            lower = sequence is _xy_paper and phase.last
+            lower = sequence is _xy_printed and phase.last
             return threshold == width and (same(level, due) or (lower and level <= due))
 
         left = [sequence for sequence in self._left if fits(sequence)]
@@ -159,19 +167,24 @@ def demand_level(check: Check, level: float, *published: float) -> None:
     )
 
 
-def demand_test(check: Check, mixture: bool, power: int | None) -> None:
+def demand_test(check: Check, level: str, power: int | None) -> None:
     """The test of an allocation that is fixed in advance must be that of the algorithm."""
     if is_own(check):
-        check.demand(mixture != _by_paper(check), "its test is not that of the algorithm")
+        check.demand(level == _level(check), "its test is not that of the algorithm")
         due = {"xy-static": 2, "xy-oracle": 1}[check.algorithm]
         check.demand(power in (None, due), "its union is not that of the algorithm")
+
+
+def look_growth(check: Check, power: int) -> float:
+    """The factor of the program of such an allocation: before look j it draws ⌈factor^j⌉ pulls."""
+    return {2: 1.35, 1: 1.1}[power]
 
 
 def ellipsoid_levels(check: Check, everyone: int) -> list[float]:
     """Levels that an ellipsoid may have."""
     union = check.delta / everyone**2
     if is_own(check):
-        return [union if check.settings.get("union") is True else check.delta]
+        return [check.delta if _level(check) == "tight" else union]
     return [check.delta, union]
 
 
@@ -215,7 +228,8 @@ class StageTerms:
         self._check = check
         self._everyone = everyone
         self._rank = check.whiten.shape[1]
-        self.paper = _by_paper(check)
+        self.constants = _level(check)
+        self.paper = self.constants != "tight"
         goals = [self._rank >> r for r in range(self._rank.bit_length())]
         if not self.paper and 2 not in goals and len(goals) > 1:
             goals = [*goals[:-1], 2, 1]
@@ -238,9 +252,8 @@ class StageTerms:
         self._step += 1
         share = 6 / (math.pi**2 * (self._round + 1) ** 2) * 6 / (math.pi**2 * self._step**2)
         demand_level(check, level, 2 * check.delta * share / (5 * active**2))
-        check.demand(
-            stage["threshold"] == 2.0**-self._step, f"the threshold of {where} is another one"
-        )
+        due = 2.0**-self._step if self.constants == "printed" else 0.0
+        check.demand(stage["threshold"] == due, f"the threshold of {where} is another one")
 
 
 def same(value: float, due: float) -> bool:

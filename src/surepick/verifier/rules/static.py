@@ -22,21 +22,20 @@ def verify(check: Check) -> list[int]:
 
     The pulls are a cycle repeated, so the estimate of a direction is an average over cycles and
     the mixture test (one-sided, level ``level``) holds at all looks at once. The first batch is one
-    cycle: how long a cycle is cannot be chosen in hindsight. The other test is a
-    union over all numbers of pulls n, at level 6 delta/(pi² n² M^power) for each comparison.
+    cycle: how long a cycle is cannot be chosen in hindsight. The other tests are a
+    union over all numbers of pulls n, at level 6 delta/(pi² n² M^power) for each comparison, and
+    a union over looks j, at level delta/(2 j² M^power).
     """
     evidence, batches = check.evidence, check.batches
     everyone = check.distinct()
     if len(everyone) == 1:
         return everyone
     left, M = check.mask(everyone), len(everyone)
-    check.demand(
-        evidence["test"] in ("mixture", "union over times"),
-        f"unknown test {evidence['test']!r:.80}",
-    )
-    mixture = evidence["test"] == "mixture"
-    published.demand_test(check, mixture, evidence["power"])
-    passes = _Mixture(check, M) if mixture else _Union(check, M)
+    test = exact.text(evidence["test"], "its test")
+    check.demand(test in _TESTS, f"unknown test {test!r:.80}")
+    level, make = _TESTS[test]
+    published.demand_test(check, level, evidence["power"])
+    passes = make(check, M)
     counts, sums = np.zeros(len(check.arms)), np.zeros(len(check.arms))
     records = exact.mappings(evidence["looks"], "its looks")
     looks = {exact.whole(look["batch"], "the batch of a look"): look["dropped"] for look in records}
@@ -148,17 +147,54 @@ class _Union:
     """θ̂ᵀy >= 2√2 sqrt(a_y log(6 n² M^power/(pi² delta)))."""
 
     def __init__(self, check: Check, M: int) -> None:
-        power = exact.whole(check.evidence["power"], "the power of its union")
-        check.demand(power in (1, 2), f"a union over M^{power} comparisons is unknown")
-        self.delta, self.size = check.delta, M**power
+        self.check = check
+        self.power = exact.whole(check.evidence["power"], "the power of its union")
+        check.demand(self.power in (1, 2), f"a union over M^{self.power} comparisons is unknown")
+        self.delta, self.size = check.delta, M**self.power
         # sum over n of 6/(pi² n²) is one
         check.risk += check.delta * (M - 1) / self.size
 
+    def factor(self, n: int) -> float:
+        """The squared width of a comparison after ``n`` pulls, over its variance."""
+        return 8 * math.log(6 * n * n * self.size / (math.pi**2 * self.delta))
+
     def __call__(self, counts: np.ndarray) -> Test:
-        n = float(counts.sum())
-        log = math.log(6 * n * n * self.size / (math.pi**2 * self.delta))
+        factor = self.factor(round(counts.sum()))
 
         def test(lead: np.ndarray, variance: np.ndarray) -> np.ndarray:
-            return lead >= np.sqrt(8 * variance * log) * (1 - 1e-9)
+            return lead >= np.sqrt(variance * factor) * (1 - 1e-9)
 
         return test
+
+
+class _Looks(_Union):
+    """θ̂ᵀy >= sqrt(2 a_y log(2 j² M^power/delta)) at look j = 1, 3, 5, … of a program.
+
+    Before look j it draws ⌈growth^j⌉ pulls; n pulls count as the first look that has as many. No
+    two batches may be the same look.
+    """
+
+    def __init__(self, check: Check, M: int) -> None:
+        super().__init__(check, M)
+        self.growth = published.look_growth(check, self.power)
+        ends = np.cumsum([int(np.sum(batch["counts"])) for batch in check.batches]).tolist()
+        looks = [self._look(n) for n in ends]
+        check.demand(len(set(looks)) == len(looks), "two batches are one look of the program")
+
+    def _look(self, n: int) -> int:
+        j, drawn = 1, math.ceil(self.growth)
+        while drawn < n:
+            j += 2
+            drawn += math.ceil(self.growth**j)
+        return j
+
+    def factor(self, n: int) -> float:
+        return 2 * math.log(2 * self._look(n) ** 2 * self.size / self.delta)
+
+
+#: names of tests -> whose constants they have, and what works them out
+_TESTS: dict[str, tuple[str, Callable[[Check, int], Callable[[np.ndarray], Test]]]] = {
+    "mixture": ("tight", _Mixture),
+    "union over times": ("printed", _Union),
+    "union over looks": ("program", _Looks),
+}
