@@ -176,7 +176,7 @@ def test_chart_is_sorted_and_complete(found):
     data = chart(found)
     pulls = [row.pulls for row in data.rows]
     assert pulls == sorted(pulls)
-    assert {row.label for row in data.rows} == {"PELEG (ours)", "RAGE", AB_TEST, LARGEST}
+    assert {row.label for row in data.rows} == {"PELEG (tight)", "RAGE", AB_TEST, LARGEST}
     assert data.bound == found.cell(LOWER_BOUND, ASKED)["mean"]
     assert "4 options" in data.title
 

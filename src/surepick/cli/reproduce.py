@@ -18,6 +18,12 @@ _QUICK = 3  # trials
 @click.option("--figure", "figures", multiple=True, help="a, b, c or d; may be repeated.")
 @click.option("--algorithms", default="", help="Registry names, separated by commas.")
 @click.option(
+    "--constants",
+    multiple=True,
+    help="printed: as in each paper; program: of the public programs; tight: the best we can "
+    "prove. May be repeated.  [default: printed]",
+)
+@click.option(
     "--trials",
     default=None,
     type=int,
@@ -41,6 +47,7 @@ _QUICK = 3  # trials
 def command(
     figures: tuple[str, ...],
     algorithms: str,
+    constants: tuple[str, ...],
     trials: int | None,
     delta: float,
     seed: int,
@@ -63,6 +70,7 @@ def command(
     from surepick.text import split_list
 
     names = tuple(split_list(algorithms))
+    levels = tuple(dict.fromkeys(k for text in constants for k in split_list(text)))
     letters = tuple(dict.fromkeys(k for text in figures for k in split_list(text)))
     if check_delta:
         from surepick.bench.reproduce.errors_check import ErrorCheck
@@ -79,6 +87,7 @@ def command(
             delta=delta,
             seed=seed,
             quick=quick,
+            constants=levels or ("printed",),
         )
     folder = out or Path("results") / ("check-delta" if check_delta else "reproduce")
     workers = engine(engine_name, jobs=jobs, scheduler=scheduler)

@@ -58,7 +58,10 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
             axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(f"{{x:{PLAIN}}}")
         ticks = panel.curves[0].x if panel.curves else []
-        axes.set_xticks(ticks, [f"{v:{PLAIN}}" for v in ticks])
+        labels = [f"{v:{PLAIN}}" for v in ticks]
+        if sum(map(len, labels)) > 30:  # they would run into each other
+            labels = [label if i % 2 == 0 else "" for i, label in enumerate(labels)]
+        axes.set_xticks(ticks, labels)
         axes.grid(axis="y", lw=0.4, color="0.85")
         axes.set_axisbelow(True)
         # beside the axes, where it can never lie over the data

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from surepick.bench.files import write_csv, write_parquet
+from surepick.bench.reproduce.claims import COMPETITIVE
 from surepick.bench.reproduce.figures import figure
 from surepick.bench.reproduce.reproduction import MAX_SAMPLES, Reproduction, Results
 from surepick.errors import MissingExtraError
@@ -19,22 +20,32 @@ from surepick.report.plots import Curve, Panel, draw_panel
 from surepick.report.style import look
 from surepick.simulate.table import Table
 
+LEVEL_WORDS = {
+    "printed": "as printed in each paper",
+    "program": "of the public programs",
+    "tight": "the best we can prove",
+}
+CLAIMS_NOTE = (
+    "Mean pulls over those of the best of the others, with the same level of constants; "
+    f"competitive means at most {COMPETITIVE:g} times at every point."
+)
 CUT = "*"  # marks cells with trials that never stopped by themselves
 
 
-def panel(plan: Reproduction, results: Results, key: str) -> Panel:
-    """The data of one figure, ready to be drawn."""
+def panel(plan: Reproduction, results: Results, key: str, level: str) -> Panel:
+    """The data of one figure at one level of constants, ready to be drawn."""
     drawn, summary = figure(key), results.summary
     here = summary["figure"] == key
     curves = []
-    for algorithm in plan.compared(drawn):
+    for algorithm in plan.compared(drawn, level):
         cells = here & (summary["algorithm"] == algorithm) & (summary["trials"] > 0)
         x, mean = summary["point"][cells], summary["mean"][cells]
         sd = np.nan_to_num(summary["sd"][cells])
         curves.append(Curve(algorithm, x.tolist(), mean.tolist(), sd.tolist()))
     points = list(drawn.points)
     bound = [float(summary["lower_bound"][here & (summary["point"] == p)][0]) for p in points]
-    return Panel(f"({key}) {drawn.title}", drawn.axis, curves, (points, bound))
+    said = f"{plan.words}, constants {LEVEL_WORDS[level]}" if level else plan.words
+    return Panel(f"({key}) {drawn.title}\n{said}", drawn.axis, curves, (points, bound))
 
 
 def write_report(plan: Reproduction, results: Results, out: Path, command: str) -> list[str]:
@@ -47,6 +58,8 @@ def write_report(plan: Reproduction, results: Results, out: Path, command: str) 
         "table1": results.table1,
         "success": success(results.summary),
     }
+    if len(results.claims):
+        tables["claims"] = results.claims
     for name, table in tables.items():
         write_csv(table, out / f"{name}.csv")
     for name in ("trials", "summary"):
@@ -56,16 +69,26 @@ def write_report(plan: Reproduction, results: Results, out: Path, command: str) 
             notes.append(f"no {name}.parquet: {missing}")
     pictures: dict[str, bytes] = {}
     try:
-        for key in plan.figures:
-            for kind, content in draw_panel(panel(plan, results, key)).items():
-                write_whole(out / f"figure_{key}.{kind}", content)
+        for key, level in _drawn(plan):
+            for kind, content in draw_panel(panel(plan, results, key, level)).items():
+                write_whole(out / f"figure_{key}{_ending(level)}.{kind}", content)
                 if kind == "png":
-                    pictures[key] = content
+                    pictures[key + level] = content
     except MissingExtraError as missing:
         notes.append(f"no figures: {missing}")
     write_whole(out / "summary.md", summary_page(plan, results, command))
     write_whole(out / "report.html", _page(plan, results, pictures, command))
     return notes
+
+
+def _drawn(plan: Reproduction) -> list[tuple[str, str]]:
+    """Each figure with each level at which it is drawn."""
+    return [(key, level) for key in plan.figures for level in plan.levels]
+
+
+def _ending(level: str) -> str:
+    """Of a file's name: what the paper printed is the figure, the others are named."""
+    return "" if level in ("", "printed") else f"_{level}"
 
 
 def success(summary: Table) -> Table:
@@ -94,12 +117,14 @@ def success(summary: Table) -> Table:
     return Table.from_rows(rows)
 
 
-def pulls_table(plan: Reproduction, summary: Table, key: str) -> tuple[list[str], list[list[str]]]:
+def pulls_table(
+    plan: Reproduction, summary: Table, key: str, level: str
+) -> tuple[list[str], list[list[str]]]:
     """Mean ± sd of the pulls: a row per algorithm, a column per point."""
     drawn = figure(key)
     header = ["", *(f"{drawn.axis.split()[-1]} = {p:g}" for p in drawn.points)]
     rows = []
-    for algorithm in plan.compared(drawn):
+    for algorithm in plan.compared(drawn, level):
         row = [look(algorithm)[0]]
         for p in drawn.points:
             at = (summary["figure"] == key) & (summary["point"] == p)
@@ -139,12 +164,16 @@ def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], comm
         f"{plan.words}, delta = {plan.delta:g}, Gaussian noise of variance "
         f"one; error bars are one standard deviation. Made by `{command}`."
     )
-    for key in plan.figures:
+    if len(results.claims):
+        page.heading("What the paper says, and whether it holds")
+        page.text(CLAIMS_NOTE)
+        page.table(*_plain(results.claims))
+    for key, level in _drawn(plan):
         drawn = figure(key)
-        page.heading(f"Figure ({key}): {drawn.title}")
-        if key in pictures:
-            page.picture(pictures[key], f"Pulls until the stop against {drawn.axis}.")
-        page.table(*pulls_table(plan, results.summary, key))
+        page.heading(f"Figure ({key}): {drawn.title}" + _constants(level))
+        if key + level in pictures:
+            page.picture(pictures[key + level], f"Pulls until the stop against {drawn.axis}.")
+        page.table(*pulls_table(plan, results.summary, key, level))
     for note in cut_short(results.summary):
         page.text(note)
     page.heading("How often the answer was right")
@@ -161,9 +190,12 @@ def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], comm
 def summary_page(plan: Reproduction, results: Results, command: str) -> str:
     """The numbers behind the figures and the success rates, as Markdown."""
     lines = [f"Mean pulls ± one standard deviation; made by `{command}`.", ""]
-    for key in plan.figures:
-        lines += [f"### ({key}) {figure(key).title}", ""]
-        lines += [*markdown_table(*pulls_table(plan, results.summary, key)), ""]
+    if len(results.claims):
+        lines += ["### What the paper says, and whether it holds", "", CLAIMS_NOTE, ""]
+        lines += [*markdown_table(*_plain(results.claims)), ""]
+    for key, level in _drawn(plan):
+        lines += [f"### ({key}) {figure(key).title}{_constants(level)}", ""]
+        lines += [*markdown_table(*pulls_table(plan, results.summary, key, level)), ""]
     for note in cut_short(results.summary):
         lines += [note.replace(CUT, f"\\{CUT}", 1), ""]
     lines += ["### How often the answer was right", ""]
@@ -176,6 +208,10 @@ def summary_page(plan: Reproduction, results: Results, command: str) -> str:
         for r in success(results.summary).rows()
     ]
     return "\n".join([*lines, *markdown_table(["figure", "algorithm", "right"], rates), ""])
+
+
+def _constants(level: str) -> str:
+    return f", constants {LEVEL_WORDS[level]}" if level else ""
 
 
 def _plain(table: Table) -> tuple[list[str], Sequence[Sequence[Any]]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 # dashes say the same again for print in black and white.
 LOOKS: dict[str, tuple[str, str, str, str]] = {
     # registry name: (label, colour, marker, line)
-    "peleg-paper": ("PELEG (paper)", "#0072B2", "o", "-"),
+    "peleg-paper": ("PELEG (printed)", "#0072B2", "o", "-"),
     "peleg-adahedge": ("PELEG (AdaHedge)", "#332288", "p", "-"),
     "rage": ("RAGE", "#D55E00", "s", "-"),
     "lingape": ("LinGapE", "#009E73", "^", "-"),
@@ -15,15 +15,17 @@ LOOKS: dict[str, tuple[str, str, str, str]] = {
     "xy-oracle": ("XY-oracle", "#7F7F7F", "P", "--"),
     "alba": ("ALBA", "#E69F00", "D", "--"),
     "lucb": ("LUCB", "#56B4E9", "X", "--"),
-    "peleg": ("PELEG (ours)", "#0072B2", "*", ":"),
-    "pooled-peleg": ("PooledPeleg (ours)", "#000000", "h", "-"),
+    "peleg": ("PELEG (tight)", "#0072B2", "*", ":"),
+    "pooled-peleg": ("PooledPeleg", "#000000", "h", "-"),
 }
 _SPARE = ("#999933", "#882255", "#44AA99", "#117733", "#AA4499")
 
 
 def look(name: str) -> tuple[str, str, str, str]:
     """Label, colour, marker and line of an algorithm."""
-    if name in LOOKS:
-        return LOOKS[name]
+    plain, _, level = name.partition(":constants=")
+    if plain in LOOKS and (not level or level.isalpha()):
+        label, colour, marker, line = LOOKS[plain]
+        return f"{label} ({level})" if level else label, colour, marker, line
     spare = _SPARE[sum(name.encode()) % len(_SPARE)]
     return name, spare, "d", "-."

@@ -19,9 +19,9 @@ Forms and departures:
 - ``Peleg(delta, ball=True)`` is the algorithm of the paper's theorem: every minimisation is over
   the ball B(0, D_m) too, and the accuracy is shrunk by min(1, D_m sqrt(C) / r_m). The theorem is
   about arms no longer than 1: where some are longer, all are measured in units of the longest.
-- ``Peleg(delta)``, the default, is ``"tight"``. It keeps the template (phases, a min-max design solved as a
-  game, elimination) and changes what costs pulls: levels delta/(m(m+1)) spread over the
-  directions that can hurt, actual widths instead of the phase's worst, a coarse first phase, a
+- ``Peleg(delta)``, the default, is ``"tight"``. It keeps the template (phases, a min-max design
+  solved as a game, elimination) and changes what costs pulls: levels delta/(m(m+1)) spread over
+  the directions that can hurt, actual widths instead of the phase's worst, a coarse first phase, a
   certified design rounded to pulls instead of tracking round by round.
 
 With separate candidates the pairs are pairs of candidates, and the paper's K² counts candidates.

@@ -6,11 +6,23 @@ from dataclasses import dataclass
 
 from surepick.errors import UnknownNameError
 
-#: what the paper compares, and ours beside it; the order is that of the legends
-COMPARED = (
-    *("peleg-paper", "peleg-adahedge", "rage", "lingape", "xy-static", "alba", "lucb"),
-    *("peleg", "pooled-peleg"),
-)
+#: what the paper compares PELEG with, and the oracle; the order is that of the legends
+RIVALS = ("rage", "lingape", "xy-static", "alba", "lucb", "xy-oracle")
+#: PELEG at each level of constants, with the same in another form beside it
+_PELEGS = {
+    "printed": ("peleg-paper", "peleg-adahedge"),
+    "program": ("peleg-paper", "peleg-adahedge"),
+    "tight": ("peleg",),
+}
+
+
+def named(rival: str, level: str) -> str:
+    """The text that names a rival at a level of constants."""
+    if rival == "lucb":
+        return rival  # all levels are the same
+    if (rival, level) == ("lingape", "program"):
+        level = "printed"  # the program has the printed radius
+    return f"{rival}:constants={level}"
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,7 @@ class Figure:
     axis: str
     points: tuple[float, ...]
     instance: str  #: text of the instance, with ``{x}`` for the point
-    algorithms: tuple[str, ...] = COMPARED
+    rivals: tuple[str, ...] = RIVALS
     slow: tuple[str, ...] = ()  #: their trials take seconds: one will do for a quick look
     long: tuple[float, ...] = ()  #: points at which each of these trials takes 15 s and more
 
@@ -30,6 +42,11 @@ class Figure:
     def new_arms(self) -> bool:
         """Whether every trial has arms of its own."""
         return "rng=trial" in self.instance
+
+    def algorithms(self, level: str) -> tuple[str, ...]:
+        """What is compared at a level of constants, with what we would use instead."""
+        ours = ("pooled-peleg",) if level == "tight" else ("peleg", "pooled-peleg")
+        return (*_PELEGS[level], *(named(rival, level) for rival in self.rivals), *ours)
 
     def at(self, point: float) -> str:
         """The instance at one point of the axis."""
@@ -52,7 +69,7 @@ FIGURES = {
             axis="gap Δ",
             points=(0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19),
             instance="standard:gap={x}",
-            algorithms=("peleg-paper", "peleg-adahedge", "rage", "peleg", "pooled-peleg"),
+            rivals=("rage",),
         ),
         Figure(
             key="c",

@@ -16,11 +16,14 @@ import numpy as np
 from surepick.arrays.validate import SEEDS, probability, whole
 from surepick.bench.compare.plan import Contender
 from surepick.bench.progress import Progress
+from surepick.bench.reproduce.claims import judged
 from surepick.bench.reproduce.figures import FIGURES, Figure, figure
 from surepick.bench.reproduce.tasks import BOUNDS, COLUMNS, Task, do_task
 from surepick.bench.store import ResultsFolder
 from surepick.bench.summary import summarise
 from surepick.engines import Engine
+from surepick.errors import UnknownNameError
+from surepick.research.levels import LEVELS
 from surepick.simulate.table import Table
 
 # Ends the rare trial that lost the best arm and is left with exactly tied losers.
@@ -43,6 +46,8 @@ class Reproduction:
         Letters of the paper's figures.
     algorithms
         What to compare; empty: what each figure compares.
+    constants
+        Levels at which that is compared: ``"printed"``, ``"program"``, ``"tight"``.
     trials
         At each point; None: 50, or 10 where each of them takes long.
     delta, seed
@@ -57,12 +62,16 @@ class Reproduction:
     delta: float = 0.1
     seed: int = 0
     quick: bool = False
+    constants: tuple[str, ...] = ("printed",)
 
     def __post_init__(self) -> None:
         for key in self.figures:
             figure(key)
         for name in self.algorithms:
             Contender.named(name)
+        for level in self.constants:
+            if level not in LEVELS:
+                raise UnknownNameError.among("level of constants", level, LEVELS)
         if self.trials is not None:
             whole(self.trials, "trials", least=1)
         whole(self.seed, "seed", most=SEEDS)
@@ -75,6 +84,7 @@ class Reproduction:
             "version": version,
             "figures": list(self.figures),
             "algorithms": list(self.algorithms) or "those of each figure",
+            "constants": list(self.constants),
             "trials": self.trials or self.words,
             "delta": self.delta,
             "seed": self.seed,
@@ -88,9 +98,17 @@ class Reproduction:
             return f"{self.trials} trials at every point"
         return f"{TRIALS} trials at every point ({LONG_TRIALS} of those that take long)"
 
-    def compared(self, drawn: Figure) -> tuple[str, ...]:
-        """The algorithms of a figure."""
-        return self.algorithms or drawn.algorithms
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """What each figure is drawn for: a level, or the algorithms that were named."""
+        return ("",) if self.algorithms else self.constants
+
+    def compared(self, drawn: Figure, level: str | None = None) -> tuple[str, ...]:
+        """The algorithms of a figure, of one level or of all."""
+        if self.algorithms:
+            return self.algorithms
+        levels = self.constants if level is None else (level,)
+        return tuple(dict.fromkeys(name for one in levels for name in drawn.algorithms(one)))
 
     def tasks(self) -> list[Task]:
         """All tasks; the first block of every cell comes first, so that costs are known early."""
@@ -172,6 +190,7 @@ class Results:
     timings: Table  #: the seconds of each trial: never the same twice
     summary: Table  #: one row per figure, point and algorithm
     table1: Table  #: the paper's Table 1 as numbers, beside what was measured
+    claims: Table  #: what the paper says of its figures, judged at each level of constants
 
 
 def collect(plan: Reproduction, folder: ResultsFolder) -> Results:
@@ -198,7 +217,7 @@ def collect(plan: Reproduction, folder: ResultsFolder) -> Results:
     keys = ("figure", "point", "algorithm", "trial")
     timings = Table({**{k: trials[k] for k in keys}, "seconds": seconds})
     summary = _summary(plan, trials, bounds)
-    return Results(trials, timings, summary, _table1(summary, bounds))
+    return Results(trials, timings, summary, _table1(summary, bounds), judged(summary))
 
 
 def _summary(
@@ -223,7 +242,7 @@ def _summary(
 def _table1(summary: Table, bounds: dict[tuple[str, float], dict[str, float]]) -> Table:
     out = []
     for row in summary.rows():
-        bound = bounds[row["figure"], row["point"]].get(row["algorithm"])
+        bound = bounds[row["figure"], row["point"]].get(row["algorithm"].partition(":")[0])
         if bound is not None:
             out.append(
                 {

@@ -123,7 +123,7 @@ export function ago(when) {
 const NAMES = {
   "pooled-peleg": "PooledPeleg",
   peleg: "PELEG",
-  "peleg-paper": "PELEG (paper)",
+  "peleg-paper": "PELEG (printed)",
   rage: "RAGE",
   lingape: "LinGapE",
   "xy-static": "XY-static",
