@@ -163,8 +163,8 @@ MUTATIONS = (
     Mutation(
         "closeness-at-the-best-moments",
         "algorithms/pairs/purses.py",
-        "both = _settled_beside(held, near, 1)",
-        "both = _settled_beside(self.peaks, near, 1)",
+        "both = self._settled_beside(held, near)",
+        "both = self._settled_beside(self.peaks, near)",
         "algorithms/pairs/test_purses.py -k everybody_has_a_share",
     ),
     Mutation(

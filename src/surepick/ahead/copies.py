@@ -23,6 +23,7 @@ from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
 from surepick.run.forecast import FORECAST_SECONDS, PERIODS, Ahead
+from surepick.run.option_changes import ACCEPTED
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
 
@@ -64,7 +65,7 @@ def _of_pairs(run: Run, seed: int, copies: int, seconds: float) -> Ahead:
     """How many more comparisons of two options: by judges that are likely, by the fit."""
     if not run.samples:
         return Ahead(None, None, None, 0, "the first batch is not complete yet")
-    if run.waiting:
+    if _turning(run):
         return Ahead(None, None, None, 0, "options come or go with the next batch")
     most = run.samples * (1 + _FURTHER)
     judge = Likely(run)
@@ -102,7 +103,7 @@ def periods_ahead(
     why = drawing.no_reports or _cannot(run)
     if not run.batches:
         why = "nothing was reported yet"
-    if run.waiting:
+    if _turning(run):
         why = "options come or go with the next period"
     if why:
         return Ahead(None, None, None, 0, why, PERIODS)
@@ -162,6 +163,10 @@ def _interval(taken: list[float], unit: str) -> Ahead:
         return Ahead(None, None, None, n, "it may take very many", unit)
     middle, high = (None if math.isinf(one) else math.ceil(one) for one in (middle, high))
     return Ahead(math.ceil(low), middle, high, n, unit=unit)
+
+
+def _turning(run: Run) -> bool:
+    return any(one["change"] != ACCEPTED for one in run.waiting)
 
 
 def _cannot(run: Run) -> str:

@@ -208,6 +208,10 @@ class State(Remembered, ABC):
         """Go on with other options: more of them, or without those of a mask (of arms)."""
         raise InvalidInputError(_NO_CHANGES)
 
+    def accept(self, config: Any) -> None:
+        """Go on with this configuration, of another epsilon: from now on, by later data."""
+        raise InvalidInputError(_NO_CHANGES)
+
     def traffic(self) -> TrafficPlan | None:
         """How visitors of a site should be shared out; None where it cannot say."""
         return None
@@ -433,6 +437,13 @@ class Algorithm(ABC):
         return (
             f"{self.registered_name()} needs to know all options from the start; with "
             "pooled-peleg they can change"
+        )
+
+    def refuses_accepting(self, problem: Problem) -> str:
+        """Why epsilon cannot be named while it runs; empty where it can."""
+        return (
+            f"{self.registered_name()} has to know it from the start; with pooled-peleg it may be "
+            "named on the way"
         )
 
     def refuses_withdrawal(self) -> str:

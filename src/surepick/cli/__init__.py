@@ -33,6 +33,7 @@ _GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "withdraw",
             "set-aside",
+            "accept",
             "add",
             "retire",
             "limit",

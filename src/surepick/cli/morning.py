@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from surepick.algorithms.questions import compares
+from surepick.cli.near import ways_out
 from surepick.cli.studies import bar, shown
 from surepick.run.standing import best_first
 from surepick.study.outlook import states_in_words
@@ -22,6 +23,7 @@ def screen(study: Study, content: dict[str, Any], top: int, alone: bool = True) 
 
     at = content["traffic"]
     lines = [
+        *(Text(shown(text), "bold yellow") for text in ways_out(study.name, content)),
         Text(shown(at["headline"]), "bold green" if content["finished"] else "bold"),
         Text(
             f"{plural(content['samples'], 'visit')} in {plural(at['settled'], 'period')}; "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.algorithms.questions import compares, named
+from surepick.cli.near import ways_out, with_near
 from surepick.cli.studies import (
     bar,
     limit_in_words,
@@ -118,7 +119,8 @@ def look(study: Study, patient: bool) -> dict[str, Any]:
     if ahead.slow and not patient:
         how = typed("status", study.name, "--forecast")
         found["text"] = f"How many more {ahead.unit}: {how} works it out, in some seconds"
-    return study.status() | {"forecast": found}
+    content = study.status() | {"forecast": found}
+    return with_near(study, content, _MOMENT)
 
 
 def _stream(study: Study, watch: bool, every: float, patient: bool) -> None:
@@ -179,6 +181,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         )
     total = content["options"]
     lines = [
+        *((text, "bold yellow") for text in ways_out(study.name, content)),
         (f"{study.name}: {content['promise']['text']}", "bold"),
         (f"{gives}; decided by {content['algorithm']}", "dim"),
         (

@@ -73,6 +73,7 @@ class AsyncStudy:
     act = _awaited(StudyRequests.act)
     acts = _awaited(StudyRequests.acts)
     correct = _awaited_act(StudyCore.correct)
+    accept = _awaited_act(StudyCore.accept)
     set_aside = _awaited_act(StudyCore.set_aside)
     withdraw = _awaited_act(StudyCore.withdraw)
     withdraw_token = _awaited_act(StudyCore.withdraw_token)

@@ -331,9 +331,12 @@ class StudyRequests:
         """See :meth:`surepick.Study.standing`."""
         return Standing.from_dict((yield from self.status())["standing"])
 
-    def forecast(self, seconds: float = FORECAST_SECONDS) -> Steps[Ahead]:
+    def forecast(
+        self, seconds: float = FORECAST_SECONDS, *, epsilon: float | None = None
+    ) -> Steps[Ahead]:
         """See :meth:`surepick.Study.forecast`."""
-        return ahead_of((yield from self._get("/forecast", seconds=seconds)))
+        given = {} if epsilon is None else {"epsilon": epsilon}
+        return ahead_of((yield from self._get("/forecast", seconds=seconds, **given)))
 
     def status(self) -> Steps[dict[str, Any]]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -81,6 +81,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["unmeasured"] = record["unmeasured"]
     if record.get("options"):  # were added or retired
         body["options"] = record["options"]
+    if record.get("accepted"):  # as close enough, from some moment on
+        body["accepted"] = record["accepted"]
     if record.get("limits"):  # of what may be measured were changed
         body["limits"] = record["limits"]
     if record.get("traffic") is not None:  # visitors were sent by shares, and reported

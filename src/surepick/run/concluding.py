@@ -35,6 +35,7 @@ class Course(NamedTuple):
     turns: list[dict[str, Any]]  #: options that came and went
     retired: tuple[int, ...]
     limits: list[dict[str, Any]]  #: changes of what may be measured
+    accepted: Sequence[dict[str, Any]] = ()  #: what was named close enough on the way
     order: int | None = None  #: seed of the order in which pulls were handed out
     stated: tuple[Condition, ...] = ()  #: what else it rests on, as those know who measured
 
@@ -85,6 +86,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "changes": list(course.changes),
             "by_hand": course.ended,
             "options": list(course.turns),
+            "accepted": list(course.accepted),
             "limits": course.limits,
             "conditions": written(course.stated),
             "order": course.order,

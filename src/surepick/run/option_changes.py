@@ -1,4 +1,4 @@
-"""Options that come and go while a run is under way.
+"""Options that come and go while a run is under way, and what is accepted from some moment on.
 
 A change takes effect between two blocks: what is open is finished first. Until then it waits.
 """
@@ -16,7 +16,7 @@ from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.grown import first_of, with_more
 
-ADDED, RETIRED = "added", "retired"
+ADDED, RETIRED, ACCEPTED = "added", "retired", "accepted"
 
 
 class Options(NamedTuple):
@@ -31,7 +31,7 @@ class Options(NamedTuple):
         for change in changes:
             if change["change"] == ADDED:
                 problem = _grown(problem, change)
-            else:
+            elif change["change"] == RETIRED:
                 gone.add(problem.option_labels.index(change["label"]))
         return Options(problem, frozenset(gone))
 
@@ -41,11 +41,22 @@ class OptionChanges:
 
     def __init__(self) -> None:
         self.made: list[dict[str, Any]] = []  # as certificates list them
+        #: what is close enough, named on the way, after so many batches and changes of options
+        self.accepted: list[dict[str, Any]] = []
         self.waiting: list[dict[str, Any]] = []
 
     def due(self, told: int) -> bool:
         """Whether one waits that may take effect after so many batches."""
         return bool(self.waiting) and self.waiting[0].get("after", 0) <= told
+
+    def accept(self, before: float, told: int) -> float:
+        """Let the first that waits take effect, which names an epsilon in the place of this."""
+        change = self.waiting.pop(0)
+        self.accepted.append(
+            {name: change[name] for name in ("reason", "by", "at")}
+            | {"epsilon": [before, change["epsilon"]], "batch": told, "changes": len(self.made)}
+        )
+        return change["epsilon"]
 
     def take_effect(
         self, problem: Problem, gone: BoolArray, told: int

@@ -158,6 +158,30 @@ class _Change:
             run.retire(names[0], **said)
 
 
+class _Accepting:
+    """What was accepted from some moment on, as a certificate lists it."""
+
+    waits = False
+
+    def __init__(self, entry: dict[str, Any]) -> None:
+        self._entry = entry
+
+    def apply(self, run: Run) -> None:
+        """Accept it."""
+        said = {name: self._entry[name] for name in ("reason", "by", "at")}
+        run.accept(self._entry["epsilon"][1], **said)
+
+
+def _turns_of(body: dict[str, Any], problem: Problem) -> Iterator[tuple[int, _Change | _Accepting]]:
+    """What changed on the way, in order, each with the rows before it."""
+    accepted = list(body.get("accepted", []))
+    for number, change in enumerate([*body.get("options", []), None]):
+        while accepted and (change is None or accepted[0]["changes"] <= number):
+            yield accepted[0]["batch"], _Accepting(accepted.pop(0))
+        if change is not None:
+            yield change["batch"], _Change(change, problem)
+
+
 class _Certificate:
     """The record of a certificate, at the batch that comes next.
 
@@ -168,7 +192,7 @@ class _Certificate:
         self._problem, self._end = problem, end
         self._left: list[dict[str, Any]] = list(body["batches"])
         self._rows = len(self._left)
-        self._options = list(body.get("options", []))
+        self._turns = list(_turns_of(body, problem))
         self._reports = ReportsAgain(body, self._ahead_of) if "traffic" in body else None
         self._changes = [] if self._reports else body.get("corrections", [])
         self._overlap = any("after" in batch for batch in self._left)
@@ -188,22 +212,22 @@ class _Certificate:
             self._ahead = max(0, self._ahead - (before - len(self._left)))
         yield self
 
-    def option_changes(self, run: Run) -> Iterator[_Change]:
+    def option_changes(self, run: Run) -> Iterator[_Change | _Accepting]:
         """Those after as many rows as were told."""
-        while self._options and self._options[0]["batch"] == self._rows - len(self._left):
+        while self._turns and self._turns[0][0] == self._rows - len(self._left):
             run.goes_on = True
-            yield _Change(self._options.pop(0), self._problem)
-        run.goes_on = bool(self._options)
+            yield self._turns.pop(0)[1]
+        run.goes_on = bool(self._turns)
 
     def _ahead_of(self, run: Run, number: int) -> Run:
         """A run with the options that a period has, of which some come before its report does."""
-        due = [one for one in self._options if one["batch"] <= number]
+        due = [change for batch, change in self._turns if batch <= number]
         if not due:
             return run
         copy = run.all_changed()
         for change in due:
             copy.goes_on = True
-            _Change(change, self._problem).apply(copy)
+            change.apply(copy)
         copy.goes_on = False
         return copy
 
@@ -289,6 +313,8 @@ def _form(evidence: dict[str, Any]) -> list[Any]:
 
 def _algorithm(body: dict[str, Any]) -> Algorithm:
     name, settings = body["algorithm"]["name"], body["algorithm"]["settings"]
+    if "accepted" in body:
+        settings = settings | {"epsilon": body["accepted"][0]["epsilon"][0]}
     try:
         algorithm = registry.get(name, **settings)
     except UnknownNameError:

@@ -25,7 +25,9 @@ class ReportsAgain:
 
     def __init__(self, body: dict[str, Any], turned: Callable[[Run, int], Run]) -> None:
         self._turned = turned  # a run with the options that a period of this number has
-        self._turns = {one["batch"] for one in body.get("options", [])}
+        self._turns = {
+            one["batch"] for name in ("options", "accepted") for one in body.get(name, [])
+        }
         traffic = body["traffic"]
         self._sharing = Sharing(traffic["at_least"], traffic["control"], traffic["control_share"])
         self._left = list(enumerate(traffic["periods"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from surepick.run.guarantee import looked_again, promise_ahead, rests_of
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
 from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
 from surepick.run.option_changes import (
+    ACCEPTED,
     OptionChanges,
     Options,
     addition,
@@ -494,6 +496,64 @@ class Run:
             raise InvalidInputError(f"label: {label!r} cannot be retired: {why}")
         return self._change_options(change | said(reason, who), after)
 
+    @property
+    def accepted(self) -> list[dict[str, Any]]:
+        """What was accepted from some moment on, as certificates list it."""
+        return self._options.accepted
+
+    @property
+    def epsilon_ahead(self) -> float:
+        """What is close enough once all that waits is in effect."""
+        waiting = [one["epsilon"] for one in self.waiting if one["change"] == ACCEPTED]
+        return max([self.algorithm.epsilon, *waiting])
+
+    def accept(self, epsilon: float, *, after: int = 0, reason: str = "", **who: Any) -> bool:
+        """Accept from now on what is within epsilon of the best; the guarantee stands.
+
+        What was found so far may be the reason for it: evidence of closeness is what is told after
+        it only (:mod:`surepick.statistics.accepting` has the proof).
+
+        Parameters
+        ----------
+        epsilon
+            How much worse the answer may be, in the units of rewards.
+        after
+            Not before so many batches were told; see :meth:`add`.
+        reason
+            Why; it is kept, and part of the certificate.
+
+        Returns
+        -------
+        Whether it holds already: not while a block is under way, which is finished first.
+
+        Examples
+        --------
+        >>> import surepick as sp
+        >>> run = sp.algorithms.PooledPeleg(0.05).start(sp.Problem([[1.0], [2.0]]))
+        >>> run.accept(0.1)
+        True
+        >>> run.algorithm.epsilon
+        0.1
+        """
+        why = self.algorithm.refuses_accepting(self.problem)
+        if why:
+            raise InvalidInputError(f"epsilon: it cannot be named on the way here: {why}")
+        now, new = self.epsilon_ahead, self._accepting(epsilon)
+        if new.epsilon <= now:
+            raise InvalidInputError(
+                f"epsilon must be larger than {now:g}, which is accepted already; got {epsilon!r}"
+            )
+        self._check_going_on()
+        if self.state.finished:
+            raise RunStateError("it is decided already: nothing is left to be accepted")
+        change = {"change": ACCEPTED, "epsilon": new.epsilon}
+        return self._change_options(change | said(reason, who), after)
+
+    def _accepting(self, epsilon: float) -> Algorithm:
+        found = replace(self.algorithm, epsilon=epsilon)
+        found.check_problem(self.problem)
+        return found
+
     def check_changeable(self) -> None:
         """Raise where options cannot be added or retired, whatever they are."""
         self._check_changeable(self.problem)
@@ -502,8 +562,11 @@ class Run:
         why = self.algorithm.refuses_options(problem)
         if why:
             raise InvalidInputError(f"options cannot be added or retired here: {why}")
+        self._check_going_on()
+
+    def _check_going_on(self) -> None:
         if self.ended:
-            raise RunStateError("it was stopped for good: start a new study with these options")
+            raise RunStateError("it was stopped for good: start a new study")
         if self._spent_out and not self.goes_on:  # in replays: it was done before the last batch
             raise RunStateError("the limit of measurements is reached: allow more first (limit)")
 
@@ -523,7 +586,17 @@ class Run:
     def _let_options_change(self) -> None:
         """Let changes that wait take effect, if nothing is open."""
         while self._options.due(self.batches) and not self._pending and self.state.at_rest:
-            self.state.fresh = self._options.waiting[0].get("seed")
+            first = self._options.waiting[0]
+            if first["change"] == ACCEPTED and self.state.finished:  # it is decided without that
+                self._options.waiting.pop(0)
+                continue
+            if first["change"] == ACCEPTED:
+                told = len(self._record.log)
+                new = self._options.accept(self.algorithm.epsilon, told)
+                self.algorithm = self._accepting(new)
+                self.state.accept(self.algorithm)
+                continue
+            self.state.fresh = first.get("seed")
             before = (self.problem, self.state.retired, len(self._record.log))
             self.problem, gone = self._options.take_effect(*before)
             self._record.grow(self.problem.n_arms - len(self.pulls))
@@ -679,6 +752,7 @@ class Run:
                 *(record.pulls, self.batches, record.log, whole, self._past, changes, self.ended),
                 *(self._options.made, self.retired, self._limits.certified(self.skipped)),
                 order=self.order_seed,
+                accepted=self._options.accepted,
                 stated=joined(self.conditions, conditions),
             ),
         )
@@ -717,6 +791,7 @@ class Run:
                 "ended": self.ended,
                 "turns": self._options.made,
                 "limits": self._limits.made,
+                "accepted": self._options.accepted,
                 "waiting": self._options.waiting,
                 "open": None if now is None else now.pulls.columns(),
                 "waits": None if self.waits is None else self.waits.save(),
@@ -755,6 +830,7 @@ class Run:
         run.waits = Waiting.of(saved["waits"])
         run.conditions = read_stated(saved["conditions"])
         run._options.made = list(saved["turns"])
+        run._options.accepted = list(saved["accepted"])
         run._options.waiting = list(saved["waiting"])
         run._limits.made = list(saved["limits"])
         run.state.load(saved["state"])

@@ -323,6 +323,19 @@ class Limits(Answered):
     cells: int | None = Field(description="All that a finite set of items has to measure.")
 
 
+class Near(Answered):
+    """Two options that are nearly equal, and what could be accepted."""
+
+    options: list[str] = Field(description="The leader, and the one closest to it.")
+    lead: float = Field(description="By how much it is ahead so far.")
+    resolved: float = Field(description="The least lead that as much work again would tell.")
+    further: int = Field(description="Measurements (or visits) that are as much work again.")
+    epsilon: float = Field(description="What could be accepted from now on.")
+    near: str = Field(description="The same in words.")
+    refused: str = Field(description="Why that is not possible here; empty where it is.")
+    message: str
+
+
 class PromiseOf(Answered):
     """What a study promises."""
 
@@ -396,6 +409,7 @@ class Status(Answered):
     retired: list[str] = Field(description="Options that were retired.")
     coming: list[str] = Field(description="Options that join with the next batch.")
     going: list[str] = Field(description="Options that are retired after this batch.")
+    near: Near | None = Field(None, description="Options that are nearly equal, if any are.")
     paused: bool
     checks: dict[str, Any]
     warnings: list[str]

@@ -75,8 +75,8 @@ class Tasks:
         # The first part is there before anything is sent: what is refused is refused properly.
         return self._with(study, lambda one: export.stream(one, what, form))
 
-    def _forecast(self, study: str, seconds: float) -> Iterator[bytes]:
-        yield self._with(study, lambda one: _json(one.forecast(seconds).to_dict()))
+    def _forecast(self, study: str, seconds: float, epsilon: float | None) -> Iterator[bytes]:
+        yield self._with(study, lambda one: _json(one.forecast(seconds, epsilon=epsilon).to_dict()))
 
     def _picture(self, study: str, form: str) -> Iterator[bytes]:
         from surepick.report.picture import draw, view

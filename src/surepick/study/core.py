@@ -16,6 +16,7 @@ from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.acts import Act
+from surepick.study.acts.accept import Accepted
 from surepick.study.acts.aside import SetAside
 from surepick.study.acts.limits import LimitChange, as_sent
 from surepick.study.acts.new_options import NewOptions
@@ -353,6 +354,24 @@ class StudyCore(ABC):
         """
         return self.act("retire", label=label, reason=reason, by=by)
 
+    def accept(self, epsilon: float, *, reason: str, by: str | None = None) -> Accepted:
+        """Accept from now on whatever is within epsilon of the best.
+
+        For options that turn out to be nearly alike. It may be done after looking at everything,
+        as often as one likes with larger ones: what shows that an option is close enough is
+        measured later. The batch that is open is finished first.
+
+        Parameters
+        ----------
+        epsilon
+            How much worse than the best the answer may be, in the unit of rewards.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who accepts it.
+        """
+        return self.act("accept", epsilon=epsilon, reason=reason, by=by)
+
     def option_changes(self) -> list[OptionChange]:
         """All options that were added or retired, in the order in which that was done."""
         return self._records("add", "retire")
@@ -523,7 +542,7 @@ class StudyCore(ABC):
         """
 
     @abstractmethod
-    def forecast(self, seconds: float = FORECAST_SECONDS) -> Ahead:
+    def forecast(self, seconds: float = FORECAST_SECONDS, *, epsilon: float | None = None) -> Ahead:
         """How many more measurements the study will take: an interval that holds for 8 of 10.
 
         Copies of the study go on from where it stands, on truths that are likely by now; it is done
@@ -534,6 +553,8 @@ class StudyCore(ABC):
         ----------
         seconds
             Processor time it may take. Of a large study that may be too little: ``slow`` says so.
+        epsilon
+            As if this were accepted from now on (:meth:`accept`).
         """
 
     @abstractmethod

@@ -15,7 +15,8 @@ class Forecasts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: tuple[tuple[int, int], float, Ahead] | None = None
+        #: by what is accepted from now on: where the study stood, seconds, and the forecast
+        self._known: dict[float | None, tuple[tuple[int, int], float, Ahead]] = {}
 
     def of(
         self,
@@ -23,6 +24,7 @@ class Forecasts:
         at: StudyProgress,
         simulate: Callable[[Run, float], Ahead],
         seconds: float,
+        epsilon: float | None = None,
     ) -> Ahead:
         """What lies ahead of a run that stands at ``at``; what was told since is taken off.
 
@@ -30,7 +32,9 @@ class Forecasts:
         """
         key = (at.batch, at.revision)
         with self._lock:
-            if self._known is None or self._known[0] != key or self._known[1] < seconds:
-                self._known = (key, seconds, simulate(run, seconds))
-            found = self._known[2]
+            there, most, found = self._known.get(epsilon, (None, 0.0, Ahead(0, 0, 0, 0)))
+            if there != key or most < seconds:
+                self._known = {k: one for k, one in self._known.items() if one[0] == key}
+                found = simulate(run, seconds)
+                self._known[epsilon] = (key, seconds, found)
         return found if run.stopped else found.less(at.told)

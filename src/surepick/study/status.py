@@ -22,6 +22,7 @@ from surepick.study import chain
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import remark, warnings
 from surepick.study.desk.leases import FAILURES, UNMEASURED
+from surepick.study.near import near_of
 from surepick.study.outlook import noise_in_use, outlook
 from surepick.study.strata import STRATA
 
@@ -249,5 +250,6 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
         "behind": None if ahead is None else ahead.behind.tolist(),
         "standard_error": None if ahead is None else ahead.error.tolist(),
         "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
+        "near": near_of(run, ahead),
         "standing": written,
     }

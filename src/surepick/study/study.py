@@ -437,7 +437,7 @@ class Study(StudyCore):
         """What is known now about every option; see :meth:`StudyCore.standing`."""
         return self.desk.load()[0].standing()
 
-    def forecast(self, seconds: float = FORECAST_SECONDS) -> Ahead:
+    def forecast(self, seconds: float = FORECAST_SECONDS, *, epsilon: float | None = None) -> Ahead:
         """How many more measurements; see :meth:`StudyCore.forecast`."""
         from surepick.ahead.copies import ahead
 
@@ -446,7 +446,11 @@ class Study(StudyCore):
             if self._sends_traffic
             else lambda run, seconds: ahead(run, seconds=seconds)
         )
-        return self._forecasts.of(*self.desk.load(), simulate, seconds)
+        run, at = self.desk.load()
+        if epsilon is not None:
+            run = Run.from_json(run.to_json(), run.problem)
+            run.accept(epsilon)
+        return self._forecasts.of(run, at, simulate, seconds, epsilon)
 
     @cached_property
     def _forecasts(self) -> Forecasts:

@@ -23,14 +23,15 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections conditions set_aside unmeasured order options limits traffic chain segment "
-        "digest signature "
+        "corrections conditions set_aside unmeasured order options accepted limits traffic chain "
+        "segment digest signature "
     ),
     "algorithm": _names("name settings"),
     "conditions": conditions.FIELDS | {"name"},
     "corrections": _names(
         "pull arm batch asked old new number aside at by reason period rows bucket"
     ),
+    "accepted": _names("epsilon batch changes reason by at"),
     "set_aside": _names("of name decided left_out reason by at from asked"),
     "segment": _names("of name all delta test"),
     "claim": _names(

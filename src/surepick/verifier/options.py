@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.verifier import exact
+from surepick.verifier.accepting import Accepted, accepted
 from surepick.verifier.check import Check
 
 _FIELDS = {"change", "arms", "batch", "features", "reason", "by", "at"}
@@ -120,6 +121,14 @@ def turns_of(check: Check) -> list[Turn]:
     return found
 
 
+def events_of(check: Check) -> list[Turn | Accepted]:
+    """All changes, and what was accepted on the way, in order."""
+    found: list[Turn | Accepted] = list(turns_of(check))
+    for one in reversed(accepted(check)):
+        found.insert(one.changes, one)
+    return found
+
+
 def at_first(check: Check) -> int:
     """How many options there were at the beginning."""
     return _at_first(turns_of(check), _options(check))
@@ -153,8 +162,8 @@ class Offer:
 
     def __init__(self, check: Check, candidates: np.ndarray) -> None:
         self._check, self._candidates = check, candidates
-        self._turns = turns_of(check)
-        self.changing = bool(self._turns)
+        self._turns = events_of(check)
+        self.changing = any(isinstance(turn, Turn) for turn in self._turns)
         self.changes = 0  # so far
         self._n = at_first(check)
         self._retired: set[int] = set()
@@ -187,7 +196,11 @@ class Offer:
     def take(self, told: int, book: Any) -> None:
         """Let options come and go that did so after so many batches."""
         while self.due(told):
-            turn, self.changes = self._turns.pop(0), self.changes + 1
+            turn = self._turns.pop(0)
+            if isinstance(turn, Accepted):
+                book.accept(turn.epsilon)
+                continue
+            self.changes += 1
             if turn.added:
                 self._n += len(turn.arms)
                 self._enter(np.flatnonzero(np.isin(self._candidates, turn.arms)), book)
@@ -203,6 +216,7 @@ class Offer:
 
     def _enter(self, places: np.ndarray, book: Any) -> None:
         left = book.alive.copy()
+        book.shares.enter(places, left)
         for held in (book.capital, *book.spare.values()):
             least = np.vstack([book.start, held[left]]).min(axis=0)
             held[places] = least
@@ -213,6 +227,7 @@ class Offer:
         if not book.alive[place]:
             return
         book.capital = np.minimum(book.capital, book.capital[place])
+        book.shares.leave(place)
         book.alive = self.there.copy()
         # Nobody is close to anybody any more; the numbers of leaders go on.
         book.spare = {-1 - k: held for k, held in enumerate(book.spare.values())}

@@ -18,6 +18,7 @@ import numpy as np
 
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.verifier import exact, published
+from surepick.verifier.accepting import check_accepted
 from surepick.verifier.aside import check_set_aside, left_out
 from surepick.verifier.check import Check
 from surepick.verifier.conditions import stated_in
@@ -216,6 +217,7 @@ def _run(check: Check, record: Certificate) -> Verification:
     check_set_aside(check)
     stated_in(check)
     check_options(check)
+    check_accepted(check)
     check_overlap(check)
     check_order(check)
     check_limits(check)

@@ -14,7 +14,6 @@ from surepick.algorithms.pairs.purses import (
     Most,
     Record,
     _log_average,
-    _settled_beside,
 )
 from surepick.statistics.accepting import ACCEPTING, RACING
 from surepick.statistics.strengths import fit_strengths
@@ -166,7 +165,7 @@ def test_with_epsilon_racing_and_accepting_share_delta():
 
 def test_of_what_is_left_for_accepting_everybody_has_a_share_beside_what_is_bet_at_that_time():
     held, near = np.log([2.0, 1.0, 8.0]), np.log(np.full((3, 3), 40.0))
-    both = np.exp(_settled_beside(held, near, 1))  # rows: who is named
+    both = np.exp(Everyone(3, 0.1)._settled_beside(held, near))  # rows: who is named
     assert both[0] == pytest.approx(RACING * np.exp(held) + ACCEPTING / 2 * 40.0)
     # Two largest values of different times are not added up.
     purses = Everyone(3, 0.1)
@@ -176,7 +175,7 @@ def test_of_what_is_left_for_accepting_everybody_has_a_share_beside_what_is_bet_
         columns = (np.array([column]) for column in (first, second, result, first))
         purses.settle(Comparisons(*columns), Record(3), fitted, np.ones(3, dtype=bool))
         held, near = _log_average(purses._held()), _log_average(purses.near)
-        seen = np.maximum(seen, _settled_beside(held, near, 1))
+        seen = np.maximum(seen, purses._settled_beside(held, near))
     assert purses.near_peaks == pytest.approx(seen)
 
 

@@ -32,6 +32,7 @@ def memories(draw):
         "close": draw(arrays(bool, (2, n))),
         "leaders": [0, 1],
         "led": [3, "sums"],
+        "behind": [-0.7, draw(arrays(float, n, elements=LOGS))],
     }
 
 
@@ -46,6 +47,8 @@ def test_a_newcomer_starts_no_higher_than_anyone_left_and_nobody_else_changes(me
         assert (held[:n] == before).all()
         assert (held[n:] <= start).all()
         assert (held[n:] <= before[left].min(axis=0)).all()
+    assert (after["behind"][1][:n] == memory["behind"][1]).all()
+    assert (after["behind"][1][n:] <= memory["behind"][1][left].min()).all()
     assert (after["dropped_at"][n:] == 0).all()
     assert not after["close"][:, n:].any()
     assert after["close"].shape == (2, n + count)
@@ -62,7 +65,10 @@ def test_a_retirement_gives_nobody_more_than_the_retired_one_had(memory, data):
         assert same.all()
         assert after["capital"] is memory["capital"]
         assert after["leaders"] == [0, 1]
+        assert after["behind"] is memory["behind"]
         return
+    behind = memory["behind"][1]
+    assert (after["behind"][1] == np.minimum(behind, behind[place])).all()
     assert (after["capital"] == np.minimum(memory["capital"], memory["capital"][place])).all()
     assert set(after["dropped_at"]) <= {0, GONE}, "who was ruled out is back"
     assert after["leaders"] == [NOBODY, NOBODY]

@@ -54,6 +54,7 @@ ON_PULLS = {
     "withdraw": {"pull": 1},
     "add": {"labels": ["d"]},
     "retire": {"label": "a"},
+    "accept": {"epsilon": 0.2},
     "limit": {"budget": 300},
     "pause": {},
     "resume": {},

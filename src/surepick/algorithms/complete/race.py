@@ -17,7 +17,8 @@ start.
 - With epsilon, a share of the capital is for "x is not ahead of a by more than epsilon on average",
   for each a that looks like an answer; it is shown for everybody who is in before a is named, by
   that and the capital against x together (:mod:`surepick.statistics.accepting`). The first m of
-  these have 1/(2m) of that share each, the next m 1/(6m), then 1/(12m), ...
+  these have 1/(2m) of that share each, the next m 1/(6m), then 1/(12m), ... The share may also be
+  moved there on the way, of what is held then; the bets on closeness begin anew at that moment.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from surepick.algorithms.remembered import Remembered
 from surepick.arrays.grid import reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.statistics.accepting import for_closeness, for_racing, together
+from surepick.statistics.accepting import Shares, of_leader, together
 from surepick.statistics.complete import STAKES, WEIGHTS, behind, log_sum, over_rivals, walk
 
 _START = np.log(WEIGHTS)
@@ -47,7 +48,7 @@ class Race(Remembered):
 
     saved: ClassVar[tuple[str, ...]] = (
         *("capital", "sure", "alive", "against", "leaders", "near", "close", "chosen", "aside"),
-        "accepted",
+        *("accepted", "behind"),
     )
 
     def __init__(self, config: CompleteSettings, problem: Problem, grid: Grid) -> None:
@@ -64,6 +65,7 @@ class Race(Remembered):
         self.chosen: list[int] = list(range(min(self.m, K)))
         self.aside: list[int] = []  # that tie with the last of the m best, all items met
         self.accepted = False
+        self.shares = Shares(config.epsilon)
         self.goal = math.log(self.m / config.delta)
 
     # -- bets ------------------------------------------------------------------------------
@@ -162,11 +164,20 @@ class Race(Remembered):
         on_sure = [self._on(k) for k in range(len(self.sure))]
         return np.minimum.reduce([log_sum(self.capital[0]), *on_sure])
 
+    @property
+    def behind(self) -> list[Any]:
+        """What rules options out, and what is behind closeness."""
+        return self.shares.save()
+
+    @behind.setter
+    def behind(self, saved: list[Any]) -> None:
+        self.shares.load(saved)
+
+    def _held(self, arms: Any = slice(None)) -> FloatArray:
+        return log_sum(self.capital[0, arms]) if self.m == 1 else self._counted()[arms]
+
     def _log_capital(self, arms: IntArray) -> FloatArray:
-        share = for_racing(self.config.epsilon)
-        if self.m == 1:
-            return log_sum(self.capital[0, arms]) + share
-        return self._counted()[arms] + share
+        return self._held(arms) + self.shares.racing
 
     def _open_near(self, leader: int) -> int:
         """The accounts on closeness to this one; new ones where it has not led before."""
@@ -177,7 +188,7 @@ class Race(Remembered):
         return self.leaders.index(leader)
 
     def _log_near(self, near: int) -> FloatArray:
-        return log_sum(self.near[near]) + for_closeness(near, self.m)
+        return log_sum(self.near[near]) + of_leader(near, self.m) + self.shares.behind
 
     def look(self) -> None:
         """Who would be named now: the largest totals of those that are in."""
@@ -210,10 +221,18 @@ class Race(Remembered):
             if x not in self.chosen
         )
 
+    def accept(self, config: CompleteSettings) -> None:
+        """From now on accept what is close enough by this configuration."""
+        self.config = config
+        self.shares.accept(self._held())
+        self.against[self.alive] = self._log_capital(np.flatnonzero(self.alive))
+        self.leaders, self.near, self.close = [], self.near[:0], self.close[:0]
+
     # -- options that come and go, where one is asked for ----------------------------------
     def enter(self, count: int) -> None:
         """More options."""
         arms = np.flatnonzero(self.alive)
+        self.shares.enter(count, self.alive)
         least = min(0.0, float(log_sum(self.capital[0, arms]).min()))
         own = np.tile(_START + least, (1, count, 1))
         begun = np.minimum(0.0, log_sum(self.near)[:, arms].min(axis=1, initial=math.inf))
@@ -231,6 +250,7 @@ class Race(Remembered):
         self.alive[arm] = False
         if not was_in:
             return
+        self.shares.leave(arm)
         capital = self.capital[0]
         held = log_sum(capital)
         out = ~self.alive & ~retired

@@ -246,6 +246,12 @@ class CompleteState(State):
         self.retired = retired
         race.look()
 
+    def accept(self, config: Any) -> None:
+        race = self.question
+        assert isinstance(race, Race)  # other questions refuse it
+        self.config = config
+        race.accept(config)
+
     def _draw_again(self) -> None:
         """The items left get another order."""
         if self.grid.left:

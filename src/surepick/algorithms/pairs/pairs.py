@@ -50,7 +50,6 @@ from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.problem.pairs import features_of
 from surepick.promise import IF_ANY, NOBODY, Promise, Promised, in_a_circle
-from surepick.statistics.accepting import for_racing
 from surepick.statistics.strengths import Strengths, fit_strengths
 
 _GROWTH = 0.1  # of all comparisons so far: the next block
@@ -296,6 +295,15 @@ class Pairs(Algorithm):
             )
         return ""
 
+    def refuses_accepting(self, problem: Problem) -> str:
+        if self.confirm:
+            return (
+                "where it is to be confirmed that somebody beats every other one, epsilon takes a "
+                "share of the error probability from the start; start a study with epsilon, or one "
+                "that asks who wins most (--beats most), where it may be named on the way"
+            )
+        return ""
+
     def begin(self, problem: Problem, rng: np.random.Generator) -> PairsState:
         """A fresh state; what is drawn comes from the run's seed."""
         return PairsState(self, problem)
@@ -509,7 +517,7 @@ class PairsState(State):
     @property
     def _goal(self) -> float:
         """Log capital that rules an option out."""
-        return math.log(self.config.top / self.config.delta) - for_racing(self.config.epsilon)
+        return math.log(self.config.top / self.config.delta) - self.purses.moved.racing
 
     def _number(self) -> int:
         """The number of the batch that is told."""
@@ -551,6 +559,10 @@ class PairsState(State):
         if anew:
             self.inside = ~self.retired
         self.changed, self.out_at = True, 0
+
+    def accept(self, config: Pairs) -> None:
+        self.config = config
+        self.purses.accept(config.epsilon)
 
     def as_recorded(self, evidence: dict[str, Any]) -> None:
         blocks = evidence.get("blocks")

@@ -26,13 +26,16 @@ all arrows together are right with probability at least 1 − δ/2, as of two di
 P(x preferred to x̂) > ½ + ε is ruled out, by factors 1 + λ (y − ½ + ε) with y = 1 where x̂ is
 preferred. A share s of the capital is for that, and of it 1/(K − 1) for each other that could be
 accepted wrongly; what is bet on ruling x out counts with it
-(:mod:`surepick.statistics.accepting`).
+(:mod:`surepick.statistics.accepting`). It may be moved there on the way, of what is held then, with
+bets that begin anew: what is shown is about the purse of the one that beats everyone.
 
 *Close to everyone.* With ``confirm`` x̂ is accepted instead once for **every** r, ruled out or not,
 the factors on "P(r preferred to x̂) ≤ ½ + ε" alone have reached K/(sδ). What has been ruled out
 counts for nothing then, as r may be preferred to x̂ and lose to others. If somebody is preferred to
 x̂ by more, it is accepted with probability sδ/K, so with sδ over all x̂; ruling out the one that
 beats everyone, and saying of another one that it does, have (1 − s)δ: 1/((1 − s)δ), K/((1 − s)δ).
+Not on the way: where nobody beats everyone no purse is a bet against what is true of all, of which
+something could be moved; what would have to be shared is δ, and that is spent by then.
 
 **Wins most.** The largest mean against an opponent drawn uniformly from all others. Such a
 comparison serves x alone: its result says y_x ∈ {0, ½, 1} with the mean that is asked for. (To
@@ -95,12 +98,13 @@ say that the rival is clearly worse. Half of the weight is on the first.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.statistics.accepting import ACCEPTING, for_racing
+from surepick.statistics.accepting import ACCEPTING, Shares
 from surepick.statistics.strengths import Strengths
 
 #: weights of the stakes, the one that follows the evidence first
@@ -155,15 +159,54 @@ class Record:
         return (self.won + OWN * fitted.preferred()) / (self.met + OWN)
 
 
-class Everyone:
+class _Purses(ABC):
+    """What both questions have in common."""
+
+    K: int
+    m: int
+    moved: Shares  #: what rules options out, and what is behind closeness
+    epsilon: float
+    near: FloatArray
+    near_peaks: FloatArray
+    close_peaks: FloatArray
+
+    @property
+    def behind(self) -> list[Any]:
+        """What rules options out, and what is behind closeness."""
+        return self.moved.save()
+
+    @behind.setter
+    def behind(self, saved: list[Any]) -> None:
+        self.moved.load(saved)
+
+    @abstractmethod
+    def against(self) -> FloatArray:
+        """Log capital against each option."""
+
+    def accept(self, epsilon: float) -> None:
+        """From now on accept what is close enough by this."""
+        self.epsilon = epsilon
+        self.moved.accept(self.against())
+        K = self.K
+        self.near, self.near_peaks = np.zeros((K, K, len(WEIGHTS))), np.zeros((K, K))
+        self.close_peaks = np.zeros((K, K))
+
+    def _settled_beside(self, held: FloatArray, near: FloatArray) -> FloatArray:
+        """Log capital that settles options (columns) beside those that may be named (rows)."""
+        racing, share = held + self.moved.racing, self.moved.behind - math.log(self.K - self.m)
+        return np.logaddexp(racing[None], near + share)
+
+
+class Everyone(_Purses):
     """Purses for "beats everyone"."""
 
     m = 1
 
     saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks", "close_peaks", "begun", "floor")
+    saved += ("behind",)
 
     def __init__(self, K: int, epsilon: float) -> None:
-        self.K, self.epsilon = K, epsilon
+        self.K, self.epsilon, self.moved = K, epsilon, Shares(epsilon)
         J = len(WEIGHTS)
         #: log capital of "r is preferred to x", by x, r and stake
         self.pairs = np.zeros((K, K, J))
@@ -195,8 +238,12 @@ class Everyone:
         if self.epsilon:
             near = _log_average(self.near)
             self.close_peaks = np.maximum(self.close_peaks, near)
-            both = _settled_beside(held, near, 1)
+            both = self._settled_beside(held, near)
             self.near_peaks = np.maximum(self.near_peaks, both)
+
+    def against(self) -> FloatArray:
+        """Log capital against each option."""
+        return _log_average(self._held())
 
     def _held(self) -> FloatArray:
         """Log capital against each option, by stake."""
@@ -229,7 +276,7 @@ class Everyone:
     def shown(self, x: int, delta: float) -> bool:
         """Whether it is shown that x beats everyone."""
         against = np.delete(self.pair_peaks[:, x], x)
-        return bool(against.min() >= math.log(self.K / delta) - for_racing(self.epsilon))
+        return bool(against.min() >= math.log(self.K / delta) - self.moved.racing)
 
     def enough_close(self, delta: float) -> float:
         """Log capital that shows of one option that another one is not preferred to it by more."""
@@ -247,14 +294,14 @@ class Everyone:
         return (self.pair_peaks >= enough).T
 
 
-class Most:
+class Most(_Purses):
     """Purses for "wins most"."""
 
     saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks", "floor", "leads")
-    saved += ("counts", "sums")
+    saved += ("counts", "sums", "behind")
 
     def __init__(self, K: int, epsilon: float, m: int = 1) -> None:
-        self.K, self.epsilon, self.m = K, epsilon, m
+        self.K, self.epsilon, self.m, self.moved = K, epsilon, m, Shares(epsilon)
         J = len(WEIGHTS)
         self.pairs = np.zeros((K, K, J))  #: log capital of "r wins more than x", by x, r, stake
         self.near = np.zeros((K, K, J) if epsilon else (0, 0, 0))
@@ -299,12 +346,15 @@ class Most:
             ahead = np.where(both, -lead + self.epsilon, 0.0)
             for j in range(len(WEIGHTS)):
                 self.near[..., j] += np.log1p(stakes[..., j, None] * ahead).sum(axis=2)
-            both = _settled_beside(self._held(), _log_average(self.near), self.m)
+            both = self._settled_beside(self._held(), _log_average(self.near))
             self.near_peaks = np.maximum(self.near_peaks, both)
         np.add.at(self.counts, block.served, 1.0)
         np.add.at(self.sums, block.served, won)
         self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
         self.peaks = np.maximum(self.peaks, self._held())
+
+    def against(self) -> FloatArray:
+        return self._held()
 
     def _held(self) -> FloatArray:
         """Log capital against each option."""
@@ -412,9 +462,3 @@ def _lead_stakes(edge: FloatArray, spread: FloatArray) -> FloatArray:
 def _log_average(logs: FloatArray) -> FloatArray:
     """log Σ_j w_j exp(logs_j), over the last axis."""
     return np.logaddexp.reduce(logs + np.log(WEIGHTS), axis=-1)
-
-
-def _settled_beside(held: FloatArray, near: FloatArray, m: int) -> FloatArray:
-    """Log capital that settles options (columns) beside those that may be named (rows)."""
-    racing, share = held + for_racing(1.0), math.log(ACCEPTING / (len(held) - m))
-    return np.logaddexp(racing[None], near + share)

@@ -1,8 +1,8 @@
 """With epsilon: bets on "x is not more than epsilon better than the leader".
 
-A share of the capital is for these (:mod:`surepick.statistics.accepting`), of which the k-th
-candidate ever to lead gets 1/(k(k+1)) against every x; x is close to it for good once that and the
-capital against x reach 1/delta together.
+A share of the capital is for these (:mod:`surepick.statistics.accepting`), from the start or from
+some moment on, of which the k-th candidate to lead since gets 1/(k(k+1)) against every x; x is
+close to it for good once that and the capital against x reach 1/delta together.
 """
 
 from __future__ import annotations
@@ -15,18 +15,24 @@ from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import reached
-from surepick.statistics.accepting import for_closeness, together
+from surepick.statistics.accepting import Shares, of_leader, together
 
 
 class Closeness:
     """Capital on closeness to everyone who ever led; arrays live where the features are."""
 
-    def __init__(self, backend: Backend, candidates: int, evidence: Evidence) -> None:
-        self._b, self._M, self._evidence = backend, candidates, evidence
+    def __init__(
+        self, backend: Backend, candidates: int, evidence: Evidence, shares: Shares
+    ) -> None:
+        self._b, self._M, self._evidence, self._shares = backend, candidates, evidence, shares
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: nobody has led, and nobody is close to anybody."""
         self.leaders: list[int] = []
-        accounts = len(evidence.accounts)
-        self.spare: Any = backend.put(np.zeros((0, candidates, accounts)))  # log capital
-        self.close: Any = backend.put(np.zeros((0, candidates), dtype=bool))
+        shape = (0, self._M, len(self._evidence.accounts))
+        self.spare: Any = self._b.put(np.zeros(shape))  # log capital
+        self.close: Any = self._b.put(np.zeros(shape[:2], dtype=bool))
 
     def save(self) -> dict[str, Any]:
         """Its memory, as NumPy arrays and plain values."""
@@ -82,7 +88,7 @@ class Closeness:
             total = self._b.full((self._M,), 0.0)
         else:
             total = all_accounts(self._b, self.spare[k])
-        return total + for_closeness(k)
+        return total + of_leader(k) + self._shares.behind
 
     def together(self, leader: int, against: Any) -> Any:
         """The same, and the log capital against each candidate."""

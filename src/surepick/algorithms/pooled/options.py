@@ -19,17 +19,20 @@ whatever the changes react to, and Ville's inequality gives delta.
 With epsilon, capital on "not more than epsilon better than the k-th leader" is about the best, too,
 and follows the first rule. But it may have grown rightly while nobody was that much better; by
 adding and retiring in turn one could try again and again. So after a retirement these accounts
-begin anew, under new numbers of leaders, which all together have no more than before.
+begin anew, under new numbers of leaders, which all together have no more than before. What is
+behind them, where it differs from one option to another, follows both rules.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.statistics.accepting import Shares
 
 GONE = -1  #: in the place of the pulls after which a candidate was dropped: it was retired
 NOBODY = -1  #: in the place of a leader whose accounts count no more
@@ -62,6 +65,7 @@ def entered(memory: dict[str, Any], start: FloatArray, count: int) -> dict[str, 
         "spare": np.array(on_closeness).reshape(len(spare), len(capital) + count, len(start)),
         "close": np.hstack([close, np.zeros((len(close), count), dtype=bool)]),
         "led": memory["led"][:1],  # sums for intervals have a column for each candidate
+        "behind": _behind(memory, lambda shares: shares.enter(count, left)),
     }
 
 
@@ -77,8 +81,17 @@ def retired(memory: dict[str, Any], place: int) -> dict[str, Any]:
         "capital": np.minimum(capital, capital[place]),
         "dropped_at": dropped,
         "leaders": [NOBODY] * len(memory["leaders"]),
+        "behind": _behind(memory, lambda shares: shares.leave(place)),
         "close": np.zeros_like(memory["close"]),
     }
+
+
+def _behind(memory: dict[str, Any], change: Callable[[Shares], None]) -> list[Any]:
+    """What is behind closeness, once options came or went."""
+    shares = Shares(0.0)
+    shares.load(memory["behind"])
+    change(shares)
+    return shares.save()
 
 
 def first_left(problem: Problem, candidate: int, gone: BoolArray) -> int:

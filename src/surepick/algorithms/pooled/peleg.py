@@ -292,6 +292,20 @@ class PooledPeleg(Algorithm):
         alone &= self.keep is None
         return alone and moves and levels_cancel(problem, ways_of(problem))
 
+    def refuses_accepting(self, problem: Problem) -> str:
+        """Only where the best is asked for; on complete tables also the m best."""
+        if self.keep is not None:
+            return (
+                "options are to keep limits, and what is close enough is then shown of each limit, "
+                "too; set it when the study is made"
+            )
+        if self.asked.name == "best" or (self.complete and self.asked.name == "top"):
+            return ""
+        return (
+            f"the question is {self.asked.words}, whose levels are shared out at the start; set it "
+            "when the study is made"
+        )
+
     def refuses_options(self, problem: Problem) -> str:
         """Only where the best is asked for, among options that are measured themselves."""
         if self.asked.refuses_options:

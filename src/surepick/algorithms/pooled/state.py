@@ -334,6 +334,12 @@ class PooledState(State):
         self.opening = bool(self.blocks) and not self._covered()
         self.question.reconsider(self._market if self.blocks else None)
 
+    def accept(self, config: Any) -> None:
+        self.config = config
+        self.question.ground = self.question.ground._replace(config=config)
+        self.question.accept()
+        self.suggested.forget(first_too=False)
+
     def _covered(self) -> bool:
         """Whether what was measured says something about everybody."""
         measured, offered = np.flatnonzero(self.totals.counts), np.flatnonzero(~self.retired)

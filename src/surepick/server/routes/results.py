@@ -39,9 +39,13 @@ async def forecast(
         float,
         Query(gt=0, le=FORECAST_SECONDS, description="Processor time it may take."),
     ] = FORECAST_SECONDS,
+    epsilon: Annotated[
+        float | None,
+        Query(gt=0, le=1e300, description="As if so much were accepted from now on."),
+    ] = None,
 ) -> Response:
     """Forecast how many more measurements a study takes; once for each complete batch."""
-    return json_of(await work(request, "forecast", study=name, seconds=seconds))
+    return json_of(await work(request, "forecast", study=name, seconds=seconds, epsilon=epsilon))
 
 
 @routes.get("/studies/{name}/certificate", **spec(READERS, outcomes.Certificate))

@@ -1,4 +1,4 @@
-"""Options that are added to a study, or retired, while it is under way.
+"""What changes a run between two blocks: options that are added to a study, or retired.
 
 What was asked for is finished first: a change waits in the run, and takes effect when the block of
 measurements that is open is complete. A study that has ended goes on at once. In a study of traffic
@@ -17,7 +17,7 @@ from typing import Any
 from surepick.errors import InvalidInputError
 from surepick.problem.labels import look_alikes
 from surepick.run import Run
-from surepick.run.option_changes import ADDED, RETIRED
+from surepick.run.option_changes import ACCEPTED, ADDED, RETIRED
 from surepick.run.order import fresh_seed
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
@@ -27,7 +27,7 @@ from surepick.study.pulls import said_by
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.rules import rules_of, sends_traffic
 
-KINDS = (ADDED, RETIRED)
+KINDS = (ADDED, RETIRED, ACCEPTED)
 BATCH, PERIOD = "batch", "period"
 
 
@@ -81,7 +81,7 @@ class OptionChange:
 
 
 class Planned:
-    """A change of the options as a link of the chain has it, to be made in a run."""
+    """A change of the options, or of what is close enough, to be made in a run as a link says."""
 
     def __init__(self, kind: str, content: dict[str, Any]) -> None:
         self.kind, self.content = kind, content
@@ -99,14 +99,21 @@ class Planned:
             own = {"noise": content["noise"], "costs": content.get("costs")}
             own["seed"] = content.get("seed")
             run.add(content["rows"], content["labels"], **own, **said)
+        elif self.kind == ACCEPTED:
+            if not run.state.finished:  # else rewards were changed, and it is decided without that
+                run.accept(content["epsilon"], **said)
         else:
             run.retire(content["labels"][0], **said)
 
     @property
+    def unit(self) -> str:
+        """Of what comes next."""
+        return PERIOD if "after" in self.content else BATCH
+
+    @property
     def change(self) -> OptionChange:
-        """What there is to say of it."""
-        unit = PERIOD if "after" in self.content else BATCH
-        return OptionChange.from_dict({"change": self.kind, "unit": unit, **self.content})
+        """What there is to say of it, where options changed."""
+        return OptionChange.from_dict({"change": self.kind, "unit": self.unit, **self.content})
 
 
 def _any_periods(tx: Transaction) -> bool:
@@ -114,7 +121,7 @@ def _any_periods(tx: Transaction) -> bool:
 
 
 def read(tx: Transaction, study: int) -> list[Planned]:
-    """All changes of a study's options, in order."""
+    """All changes between blocks, in order."""
     return [Planned(link.kind, json.loads(link.content)) for link in tx.links(study, KINDS)]
 
 
@@ -127,14 +134,22 @@ def grown_columns(columns: dict[str, list[Any]], made: Sequence[Planned]) -> dic
     return found
 
 
-class _ChangeOptions(Changing):
-    """Options come or go."""
+class ChangeRun(Changing):
+    """Something changes between two blocks: options come or go, or more is close enough."""
 
-    change = OptionChange
+    change: type[Any] = OptionChange
+
+    def changed(self, planned: Planned) -> Any:
+        """What there is to say of it."""
+        return planned.change
+
+    def demand(self, run: Run) -> None:
+        """Raise where nothing of this kind can be changed."""
+        run.check_changeable()
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """Which, and when."""
-        return Planned(link.kind, content).change.to_dict()
+        return self.changed(Planned(link.kind, content)).to_dict()
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         """What a request brings."""
@@ -147,9 +162,10 @@ class _ChangeOptions(Changing):
         same = {**given.get("same", given), "by": who.by, "reason": who.reason, "token": who.token}
         for one in made:
             if one.kind == self.link and same.items() <= one.content.items():
-                return self.done(one.change.to_dict(), who, one.change.at)
+                found = self.changed(one)
+                return self.done(found.to_dict(), who, found.at)
         said = {"by": who.by, "reason": who.reason, "token": who.token, "at": at.now}
-        run.check_changeable()
+        self.demand(run)
         own, notes = self.described(scene, run, made, given)
         waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
         content = own | said | {"asked": at.batch, "waits": waits}
@@ -175,7 +191,7 @@ class _ChangeOptions(Changing):
         return given, ()
 
 
-class _Add(_ChangeOptions):
+class _Add(ChangeRun):
     kind, link = "add", ADDED
     short = "Add options to a study."
     about = (
@@ -224,7 +240,7 @@ class _Add(_ChangeOptions):
         return found | given["same"], look_alikes((*there, *found["labels"]), new=len(there))
 
 
-class _Retire(_ChangeOptions):
+class _Retire(ChangeRun):
     kind, link = "retire", RETIRED
     short = "Retire an option of a study."
     about = (

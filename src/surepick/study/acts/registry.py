@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from surepick import plugins
 from surepick.errors import InvalidInputError, UnknownNameError
+from surepick.study.acts.accept import ACCEPT
 from surepick.study.acts.aside import SET_ASIDE
 from surepick.study.acts.base import ActKind
 from surepick.study.acts.limits import LIMIT
@@ -14,7 +15,7 @@ from surepick.study.acts.rewards import CORRECT, WITHDRAW
 from surepick.study.acts.stop import STOP
 
 _OWN = (CORRECT, WITHDRAW, ADD, RETIRE, LIMIT, PAUSE, RESUME, STOP, RECORD, CORRECT_REPORT)
-_OWN += (SET_ASIDE,)
+_OWN += (SET_ASIDE, ACCEPT)
 _KINDS: dict[str, ActKind] = {one.kind: one for one in _OWN}
 
 

@@ -20,11 +20,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.accepting import RACING, beside, of_leader
+from surepick.verifier.accepting import (
+    Accepted,
+    Shares,
+    beside,
+    epsilon_at_first,
+    of_leader,
+)
 from surepick.verifier.blocks import blocks_of
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, check_chosen, read_top
-from surepick.verifier.options import Turn, at_first, turns_of
+from surepick.verifier.options import Turn, at_first, events_of
 from surepick.verifier.order import check_pieces
 
 # All fixed before anything was measured.
@@ -112,15 +118,20 @@ class Table:
         check.demand(check.body["problem"]["candidates"] is None, "it has separate candidates")
         check.demand(len(check.distinct()) == K, "some of its options cannot be told apart")
         self.unit = 1 if check.kind.zero_one else _FINE
-        slack = check.epsilon / (check.kind.high - check.kind.low) * self.items * self.unit
-        self.slack = math.floor(slack * (1.0 + 1e-12) + 1e-9)
+        self.accept(epsilon_at_first(check))
         self.scores = np.full((K, self.items), -1, dtype=np.int64)
-        self.turns: list[Turn] = turns_of(check)
+        self.turns: list[Turn | Accepted] = events_of(check)
         self.met = 0
         self.known = 0  # items that came first, on which nothing may be bet
         self.given = self._orders()
         self.loose = "corrections" in check.body  # scores were others when it was asked for
         self._in_then: dict[int, list[int]] = {}  # who was in after so many batches
+
+    def accept(self, epsilon: float) -> None:
+        """So much is close enough from now on, in all."""
+        width = self.check.kind.high - self.check.kind.low
+        slack = epsilon / width * self.items * self.unit
+        self.slack = math.floor(slack * (1.0 + 1e-12) + 1e-9)
 
     def _orders(self) -> list[int]:
         """Where orders of the items left were drawn."""
@@ -171,6 +182,10 @@ class Table:
         check = self.check
         while self.turns and self.turns[0].batch == told:
             turn = self.turns.pop(0)
+            if isinstance(turn, Accepted):
+                self.accept(turn.epsilon)
+                race.accept(turn.epsilon)
+                continue
             if not turn.added:
                 race.leave(turn.arms[0])
                 continue
@@ -260,6 +275,8 @@ class _Race:
         self.on_sure: dict[int, np.ndarray] = {}
         self.held = np.zeros(K)  # log capital when it was last looked at
         self.near: list[tuple[int, np.ndarray, np.ndarray]] = []  # leader, logs, who is close
+        self.epsilon = epsilon_at_first(check)
+        self.shares = Shares(self.epsilon, K)
         self.aside: list[int] = []  # tied for the last place, all items met
 
     def measured(self) -> list[int]:
@@ -286,7 +303,7 @@ class _Race:
         rest = [x for x in alive if x not in self.on_sure]
         leads = [self._others(rest, ranked, first)]
         leads += [(own[one] - own[rest]) / table.unit for one in self.on_sure]
-        near = self._closer(alive, ranked[: self.m], first) if self.check.epsilon > 0 else None
+        near = self._closer(alive, ranked[: self.m], first) if self.epsilon > 0 else None
         peaks = np.where(np.isin(alive, rest), -math.inf, self.held[alive])
         bet_on = np.isin(alive, rest)
         for paid_now in paid(np.array(leads), first, table.items):
@@ -331,7 +348,8 @@ class _Race:
             for row, k in enumerate(accounts):
                 _, logs, close = self.near[k]
                 logs[alive] += paid_now[row]
-                both = beside(held, log_sum(logs[alive]) + of_leader(k, self.m))
+                part = self.shares.behind[alive] + of_leader(k, self.m)
+                both = beside(held, log_sum(logs[alive]) + part)
                 shown = both >= self.goal - 1e-9
                 close[alive] |= sure[row] | shown
             yield
@@ -374,8 +392,10 @@ class _Race:
 
     def _total(self, arms: Any) -> np.ndarray:
         """Log capital against these, less what is for closeness where that is asked for."""
-        found = self._smallest()[arms] if self.on_sure else log_sum(self.logs[arms])
-        return found + (RACING if self.check.epsilon > 0 else 0.0)
+        return self._all_of_it()[arms] + self.shares.racing
+
+    def _all_of_it(self) -> np.ndarray:
+        return self._smallest() if self.on_sure else log_sum(self.logs)
 
     def _drop(self, dropped: Any, alive: np.ndarray, peaks: np.ndarray | None, where: str) -> None:
         check, table = self.check, self.table
@@ -418,9 +438,17 @@ class _Race:
         check.checked += len(named)
 
     # -- options that come and go ----------------------------------------------------------
+    def accept(self, epsilon: float) -> None:
+        """From now on more is close enough, by what is met later."""
+        self.epsilon = epsilon
+        self.shares.accept(self._all_of_it())
+        self.held[self.alive] = self._total(self.measured())
+        self.near = []
+
     def enter(self, arms: np.ndarray) -> None:
         self.check.demand(self.m == 1, "options come, and more than one is asked for")
         old = np.flatnonzero(self.alive)
+        self.shares.enter(arms, old)
         self.logs[arms] = min(0.0, float(log_sum(self.logs[old]).min())) + np.log(STAKES)
         for _, logs, close in self.near:
             logs[arms] = min(0.0, float(log_sum(logs[old]).min())) + np.log(STAKES)
@@ -435,6 +463,7 @@ class _Race:
         was_in, self.alive[arm] = self.alive[arm], False
         if not was_in:
             return
+        self.shares.leave(arm)
         known = np.arange(len(self.alive)) < self.n
         capital = log_sum(self.logs)
         out = known & ~self.alive & ~self.gone

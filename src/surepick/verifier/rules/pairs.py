@@ -23,16 +23,23 @@ Part of the verifier: nothing here is shared with the algorithms.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.verifier import exact, published
-from surepick.verifier.accepting import ACCEPTING, RACING, beside
+from surepick.verifier.accepting import (
+    ACCEPTING,
+    Accepted,
+    Shares,
+    beside,
+    epsilon_at_first,
+)
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, check_chosen, read_top
-from surepick.verifier.options import at_first, pair_of, turns_of
+from surepick.verifier.options import at_first, events_of, pair_of
 from surepick.verifier.order import random_words
 from surepick.verifier.stated import Stated
 from surepick.verifier.statement import check_statement, resting, settle, sure, withdrawn
@@ -78,20 +85,24 @@ def verify(check: Check) -> Found:
             "the question is not the one that the algorithm was set to",
         )
     m = _how_many(check, beats, K)
-    turns, n = turns_of(check), at_first(check)
+    turns, n = events_of(check), at_first(check)
+    turned = bool(check.body.get("options"))
     check.demand(
-        not turns or not (check.epsilon > 0 or m > 1),
+        not turned or not (check.epsilon > 0 or m > 1),
         "options cannot come and go with epsilon or top",
     )
     purses = (_Most if beats == "most" else _Everyone)(check, K)
     there = np.arange(K) < n
     purses.n, purses.m, seen = n, m, _Seen(K)
     seen.take(_features(check, n))
-    racing = math.log(m / check.delta) - (RACING if check.epsilon > 0 else 0.0)
     left, blocks = there.copy(), _numbered(check)
     for told in range(len(blocks) + 1):
         while turns and turns[0].batch == told:
             turn = turns.pop(0)
+            if isinstance(turn, Accepted):
+                check.demand(not _confirms(check, beats), "where it confirms, nothing is accepted")
+                purses.accept(turn.epsilon)
+                continue
             if turn.added:
                 purses.enter(turn.arms, left)
                 there[turn.arms] = left[turn.arms] = True
@@ -107,6 +118,7 @@ def verify(check: Check) -> Found:
         block = _block(check, *blocks[told], np.flatnonzero(there) if beats == "most" else None)
         purses.settle(block, seen, left)
         seen.add(block)
+        racing = math.log(m / check.delta) - purses.shares.racing
         left &= purses.most < racing - 1e-9
         check.checked += len(block)
     check.risk = check.delta
@@ -115,14 +127,13 @@ def verify(check: Check) -> Found:
     check.agree_all(recorded, purses.most, lambda i: f"the capital against option {i}", _CLOSE)
     survivors = np.flatnonzero(left).tolist()
     near = purses.accepted(left) if check.epsilon > 0 else set[int]()
-    turned = bool(check.body.get("options"))
     shown = len(survivors) == 1 and not turned and purses.beats_all(survivors[0])
     cycle = exact.whole_numbers(check.evidence.get("cycle", []), "its cycle").tolist()
     check.demand(not (turned and cycle), "it has a cycle, and options came or went")
     purses.check_cycle(cycle)
     everywhere = purses.close_to_everyone() if check.epsilon > 0 else set[int]()
     # Either of them has all that is for accepting, so which one it is must have been set before.
-    confirms = bool(check.settings.get("confirm", beats == "everyone"))
+    confirms = _confirms(check, beats)
     near, everywhere = (set[int](), everywhere) if confirms else (near, set[int]())
     found = Found(beats, survivors, shown, cycle, near, everywhere)
     check.best = "the one that wins most" if beats == "most" else _EVERYONE
@@ -200,6 +211,10 @@ def _conclude_nobody(check: Check, found: Found) -> None:
         due = replace(due, also=", ".join(arrows), also_sure=sure(delta / 2))
     said = resting(check, due, check.kind.rests_on(items=False))
     settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
+
+
+def _confirms(check: Check, beats: str) -> bool:
+    return bool(check.settings.get("confirm", beats == "everyone"))
 
 
 def _how_many(check: Check, beats: str, K: int) -> int:
@@ -342,9 +357,10 @@ class _Seen:
 
 
 # -- purses ----------------------------------------------------------------------------------
-class _Purses:
+class _Purses(ABC):
     def __init__(self, check: Check, K: int) -> None:
-        self.check, self.K, self.epsilon = check, K, check.epsilon
+        self.check, self.K, self.epsilon = check, K, epsilon_at_first(check)
+        self.shares = Shares(self.epsilon, K)
         self.pairs = np.zeros((5, K, K))  # by stake, candidate and rival
         self.close = np.zeros((5, K, K))  # by stake, who is accepted, and who is in
         self.most = np.zeros(K)
@@ -353,8 +369,18 @@ class _Purses:
 
     def settled(self, held: np.ndarray) -> np.ndarray:
         """What settles each (column) beside those that may be named (rows), at this moment."""
-        share = ACCEPTING - math.log(self.K - self.m)
-        return beside(RACING + held[None], share + _average(self.close))
+        share = self.shares.behind - math.log(self.K - self.m)
+        return beside(self.shares.racing + held[None], share[None] + _average(self.close))
+
+    def accept(self, epsilon: float) -> None:
+        """From now on more is close enough, by later comparisons."""
+        self.epsilon = epsilon
+        self.shares.accept(self.against())
+        self.close[:], self.close_most[:] = 0.0, 0.0
+
+    @abstractmethod
+    def against(self) -> np.ndarray:
+        """Log capital against each option."""
 
     def close_enough(self) -> dict[int, set[int]]:
         """Who is shown to be close enough to each, where several are asked for."""
@@ -390,6 +416,9 @@ class _Everyone(_Purses):
 
     def held(self) -> np.ndarray:
         return self.begun + self.pairs.sum(axis=2)
+
+    def against(self) -> np.ndarray:
+        return _average(self.held())
 
     def enter(self, who: list[int], left: np.ndarray) -> None:
         for x in np.flatnonzero(left):
@@ -428,7 +457,7 @@ class _Everyone(_Purses):
 
     def beats_all(self, x: int) -> bool:
         enough = math.log(self.K / self.check.delta) - 1e-9
-        enough -= RACING if self.epsilon > 0 else 0.0
+        enough -= self.shares.racing
         return all(self.pairs_most[r, x] >= enough for r in range(self.K) if r != x)
 
     def check_cycle(self, cycle: list[int]) -> None:
@@ -446,6 +475,9 @@ class _Most(_Purses):
         self.led = np.zeros((5, K))
         self.met, self.won = np.zeros(K), np.zeros(K)
         self.least = 0.0
+
+    def against(self) -> np.ndarray:
+        return self.held()
 
     def held(self) -> np.ndarray:
         every = _average(self.pairs)[: self.n, : self.n]

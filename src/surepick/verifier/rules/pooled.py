@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact, published
-from surepick.verifier.accepting import RACING, beside, of_leader
+from surepick.verifier.accepting import Shares, beside, epsilon_at_first, of_leader
 from surepick.verifier.blocks import Block, blocks_of, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.dealing import is_dealt
@@ -151,7 +151,8 @@ class Book:
         self.doubt, self.precisions = evidence["doubt"], evidence["precisions"]
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
-        self.epsilon = check.epsilon / check.noise
+        self.epsilon = epsilon_at_first(check) / check.noise
+        self.shares = Shares(self.epsilon, len(candidates))
         self.ways, self.levels = ways_of(check), levels_of(check)
         paired = self.ways == ["paired"]
         guide = Guide(check, paired or "direct" in self.ways)
@@ -220,6 +221,12 @@ class Book:
         if self.levels:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
+
+    def accept(self, epsilon: float) -> None:
+        """From now on more is close enough, by what is measured later."""
+        self.shares.accept(log_sum(self.capital))
+        self.epsilon = epsilon / self.check.noise
+        self.spare, self.close = {}, {}
 
     @property
     def answered(self) -> bool:
@@ -323,12 +330,10 @@ class Book:
 
     def _log_capital(self, leader: int | None = None) -> np.ndarray:
         """Against each candidate; with a leader, on being close to that one."""
-        total = log_sum(self.capital if leader is None else self.spare[leader])
-        if self.epsilon == 0:
-            return total
-        if leader is not None:
-            return total + of_leader(list(self.spare).index(leader))
-        return total + RACING
+        if leader is None:
+            return log_sum(self.capital) + self.shares.racing
+        part = of_leader(list(self.spare).index(leader)) + self.shares.behind
+        return log_sum(self.spare[leader]) + part
 
     def _drop(self, dropped: Any, where: str) -> None:
         check = self.check

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.accepting import RACING, beside, of_leader
+from surepick.verifier.accepting import ACCEPTING, RACING, beside, of_leader
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, read_top
 from surepick.verifier.estimate import log_sum
@@ -129,7 +129,8 @@ class _TopM(Book):
                     for column, a in [(0, edge), *enumerate(sure, start=first)]:
                         self.on_near[a][still, j] += np.where(own[:, column], 0.0, paid[:, column])
         for a in leading if self.near > 0 else ():
-            near = log_sum(self.on_near[a]) + of_leader(list(self.on_near).index(a), self.m)
+            part = ACCEPTING + of_leader(list(self.on_near).index(a), self.m)
+            near = log_sum(self.on_near[a]) + part
             shown = beside(self._log_capital(), near) >= self.goal - 1e-9
             shown[a] = False
             self.near_to[a] |= shown & self.alive

@@ -22,6 +22,8 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.statistics.spending import Spent
 
+NOT_ON_THE_WAY = "this question cannot accept what is close enough from some moment on"
+
 
 class Ground(NamedTuple):
     """What a question is asked about, and with which means."""
@@ -103,6 +105,10 @@ class Question(ABC):
     def rivals(self) -> BoolArray | None:
         """Who can be bet on, as a mask; None: everybody."""
         return self.offered()
+
+    def accept(self) -> None:
+        """From now on accept what is close enough, as the ground's configuration says by now."""
+        raise InvalidInputError(f"epsilon: {NOT_ON_THE_WAY}")
 
     def reconsider(self, market: Any) -> None:
         """Options came or went: see where that leaves the question (None: nothing is known)."""

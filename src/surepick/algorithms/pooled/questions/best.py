@@ -2,7 +2,7 @@
 
 Against each candidate x some capital is bet on "a rival beats x"; x is dropped when it reaches
 1/delta, and the question is answered when one is left. With epsilon a share of the capital is for
-bets on closeness (:mod:`surepick.algorithms.pooled.closeness`).
+bets on closeness (:mod:`surepick.algorithms.pooled.closeness`); it may be moved there on the way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.grid import first_best, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.statistics.accepting import for_racing
+from surepick.statistics.accepting import Shares
 
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
@@ -38,7 +38,8 @@ class Best(Question):
             M, dtype=np.int64
         )  # after so many pulls; 0: still in, below 0: retired
         self.capital: Any = np.tile(np.log(ground.ways.accounts), (M, 1))  # logs, (M, J)
-        self.closeness = Closeness(self._b, M, ground.ways)  # with epsilon
+        self.shares = Shares(self.epsilon)
+        self.closeness = Closeness(self._b, M, ground.ways, self.shares)  # with epsilon
         #: for intervals, where a table of all pairs with the leader is small
         tabled = not ground.problem.large and ground.config.items is None
         self.leaders = Leaders(ground.ways, M) if tabled else None
@@ -52,6 +53,8 @@ class Best(Question):
         own: dict[str, Any] = {name: self._b.host(getattr(self, name)) for name in _MOVED}
         if self.leaders is not None:
             own["led"] = self.leaders.save()
+        racing, behind = self.shares.save()
+        own["behind"] = [racing, self._b.host(behind) if np.ndim(behind) else behind]
         return own | {"finished": self.finished, "_best": self.best} | self.closeness.save()
 
     def load(self, memory: dict[str, Any]) -> None:
@@ -59,6 +62,8 @@ class Best(Question):
             setattr(self, name, memory[name])
         self.finished, self.best = memory["finished"], memory["_best"]
         self.closeness.load(memory)
+        racing, behind = memory["behind"]
+        self.shares.load([racing, self._b.put(behind) if np.ndim(behind) else behind])
         if self.leaders is not None:
             self.leaders.load(memory["led"])
         self._to_device()
@@ -104,6 +109,10 @@ class Best(Question):
         left = self._only_left()
         return self.offered() if left is None else left
 
+    def accept(self) -> None:
+        self.shares.accept(all_accounts(self._b, self.capital))
+        self.closeness.forget()
+
     def _only_left(self) -> BoolArray | None:
         """Where the best is who usually wins: who is left, if somebody is not; nobody else counts.
 
@@ -137,7 +146,7 @@ class Best(Question):
 
     def against(self) -> Any:
         """Log capital against each candidate, all accounts together."""
-        return all_accounts(self._b, self.capital) + for_racing(self.epsilon)
+        return all_accounts(self._b, self.capital) + self.shares.racing
 
     def look(self, means: Any) -> None:
         """The highest of those still in."""

@@ -86,6 +86,16 @@ declare namespace Api {
     in_money: boolean;
     cells: number | null;
   }
+  interface Near {
+    options: string[];
+    lead: number;
+    resolved: number;
+    further: number;
+    epsilon: number;
+    near: string;
+    refused: string;
+    message: string;
+  }
   interface NewStudy {
     name: string;
     table?: TableBody | null;
@@ -273,6 +283,7 @@ declare namespace Api {
     retired: string[];
     coming: string[];
     going: string[];
+    near: Near | null;
     paused: boolean;
     checks: Record<string, any>;
     warnings: string[];

@@ -19,6 +19,7 @@ import { headline, pieces } from "../study/headline.js";
 import { keptCard } from "../study/kept.js";
 import { limitsCard } from "../study/limits.js";
 import { measurementsCard } from "../study/measurements.js";
+import { nearCard } from "../study/near.js";
 import { Model } from "../study/model.js";
 import { pairCards } from "../study/pairs/cards.js";
 import { optionForms } from "../study/option_changes.js";
@@ -50,6 +51,7 @@ export const studyView = (name) => (scope) => {
   const page = h("div", {}, head(name), offline, bones("", "tall", "tall"));
   const parts = {
     warnings: warningList(),
+    near: nearCard(name, () => again()),
     rivals: rivalsCard(),
     options: optionsCard(),
     checks: checksCard(),
@@ -210,7 +212,7 @@ export const studyView = (name) => (scope) => {
     return [
       head(name, settings, badge, pairs && !finished && isAdmin() && judgeLink(name)),
       offline,
-      h("div", { class: "study-top" }, first.headline.element, parts.warnings.element, answer),
+      h("div", { class: "study-top" }, first.headline.element, parts.near.element, parts.warnings.element, answer),
       h(
         "div",
         { class: "study-grid" },
@@ -253,7 +255,7 @@ export const studyView = (name) => (scope) => {
     return [
       head(name, settings, badge),
       offline,
-      h("div", { class: "study-top" }, answer, parts.warnings.element, morning.element),
+      h("div", { class: "study-top" }, answer, parts.near.element, parts.warnings.element, morning.element),
       h(
         "div",
         { class: "study-grid" },
