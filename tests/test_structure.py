@@ -142,3 +142,20 @@ def test_orders_of_items_are_drawn_in_one_place():
         "surepick.integrations",
     )
     assert not [n for n, text in texts.items() if n.startswith(with_items) and seeded.search(text)]
+
+
+def test_what_becomes_of_a_failed_call_is_decided_in_one_place():
+    judged = re.compile(r"\bfault\.again\b|[<>]=? *(self\.)?retries\b|pace\.pause\(|refusals *>")
+    deciding = {name for name, text in read().items() if judged.search(text)}
+    assert deciding == {"surepick.calls.rule"}
+
+
+def test_what_is_measured_by_a_function_goes_through_one_loop():
+    """Others who tell a run replay what was told, or are told by people and workers."""
+    telling = re.compile(r"\brun\.tell\(")
+    examples = re.compile(r"^ *(>>>|\.\.\.) .*$", re.MULTILINE)
+    doors = ("integrations", "timing", "run.identify", "calls", "cli", "agents")
+    texts = {name: examples.sub("", text) for name, text in read().items()}
+    found = {name for name, text in texts.items() if telling.search(text)}
+    assert "surepick.run.measuring" in found
+    assert not [n for n in found if n.removeprefix("surepick.").startswith(doors)]

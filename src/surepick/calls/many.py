@@ -12,13 +12,13 @@ from typing import Any, Self
 
 from surepick.calls.afresh import Generators
 from surepick.calls.caller import Caller
-from surepick.calls.faults import LONGEST, Fault, InARow, fault_of
+from surepick.calls.faults import Fault, InARow, fault_of
 from surepick.calls.kept import UNKNOWN, Kept
 from surepick.calls.pace import Pace
+from surepick.calls.rule import may_again, next_of
 from surepick.calls.together import Together
 from surepick.errors import InvalidInputError, MeasurementError
 
-_REFUSALS = 10  # in a row, after which a service is left alone
 _PROBES = 3  # calls that are tried where none has worked yet
 AT_ONCE = 64  #: coroutines at a time, where nobody says how many
 
@@ -182,7 +182,7 @@ class Calls:
     def _known(self, kept: Kept, key: Any) -> Any:
         """What an earlier call came to; how it failed, where it is not to be tried again."""
         line = kept.failed.get(key)
-        if line is not None and (not line["again"] or line["tries"] > self.retries):
+        if line is not None and not may_again(line["again"], line["tries"], self.retries):
             return Failed(MeasurementError(line["failed"]), Fault("final"), 0)
         return kept.get(key)
 
@@ -261,10 +261,15 @@ class Calls:
                 value = value if self._listed else self._read(value)
             except Exception as error:
                 fault = fault_of(error)
-                tries += fault.kind != "refused"
-                if self._pause(fault, tries <= most, tries, arguments):
-                    with self._lock:
-                        self.unanswered -= key is not None
+                then = next_of(fault, tries + 1, most, self.pace)
+                with self._lock:
+                    tries += then.made
+                    self.unanswered -= then.again and key is not None
+                    if then.made:
+                        self.in_a_row.failed(arguments)
+                if then.again:
+                    if then.after:
+                        self._sleep(then.after)
                     continue
                 failed = Failed(error, fault, max(1, tries), self.in_a_row.moment, key)
                 if fatal:
@@ -282,19 +287,6 @@ class Calls:
             if self.kept is not None and key is not None:
                 self.kept.put(key, value, tries=tries + 1, seconds=time.monotonic() - begun)
             return value
-
-    def _pause(self, fault: Fault, may: bool, tries: int, which: tuple[Any, ...]) -> bool:
-        """Wait before a call is made again; False where it is not."""
-        if fault.kind == "refused":
-            self.pace.refused(fault.after)
-            return (fault.after or 0.0) <= LONGEST and self.pace.refusals <= _REFUSALS
-        with self._lock:
-            self.in_a_row.failed(which)
-            if not (fault.again and may):
-                return False
-        if fault.kind == "passing":
-            self._sleep(fault.after if fault.after is not None else self.pace.pause(tries))
-        return True
 
 
 def _checked(given: Any, wanted: int) -> Iterable[Any]:

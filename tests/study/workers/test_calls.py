@@ -354,7 +354,7 @@ def test_an_item_on_which_every_option_fails_is_a_tie_and_blocks_nothing(place, 
 def test_a_service_that_is_away_ends_the_work_once_and_the_next_run_goes_on(monkeypatch):
     monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 1)
     scores, calls = table(), []
-    study, away = complete("back", "memory://back"), threading.Event()
+    study, away = complete("dark", "memory://dark"), threading.Event()
 
     def measure(task):
         calls.append((task.arm, task.item))

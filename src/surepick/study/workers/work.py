@@ -31,9 +31,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from surepick.arrays.validate import whole
-from surepick.calls.faults import LONGEST, Fault, InARow
+from surepick.calls.faults import Fault, InARow
 from surepick.calls.pace import Pace
-from surepick.calls.rule import Counts
+from surepick.calls.rule import Counts, next_of
 from surepick.errors import AccessError, InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
 from surepick.study.desk.crowd import Ask, Crowd, Handed
@@ -55,7 +55,6 @@ _NO_TIME = 0.005  # seconds at most
 _LOOK_FOR_GONE = 1.0  # seconds between looks whether workers of this host are gone
 _PATIENCE = 5.0  # seconds without anything to measure, after which it is said for whom one waits
 _LINGER = 0.05  # seconds at most for which a reward waits for others, to be told together
-_REFUSALS = 10  # in a row, after which a service is left alone
 MOST_WORKERS = 1024  #: threads of one process
 MOST_RETRIES = 1000  #: of one measurement
 _DEADLINE = 1.0  # seconds: what nobody could end is waited for so much longer
@@ -499,24 +498,26 @@ class Workers:
         pull, worker = measured.task.pull, self._name_of(slot)
         possible = measured.reward is None  # else it is a number that no reward can be
         fault = measured.fault if possible else Fault("final")
-        if fault.kind == "refused":
-            self._wait_with_all(slot, pull, fault, error)
+        then = next_of(fault, self._failures[pull] + 1, self.retries, self.pace)
+        if not then.made:
+            self.work.refused += 1
+            self._refused[slot] = pull
+            if then.over and not self.work.stopped:
+                self.work.stopped = f"{then.over}: {error}"
             return
         self.work.failed += 1
         self._failures[pull] += 1
         self._in_a_row.failed(pull)
-        last = not fault.again or self._failures[pull] > self.retries
         if self._counts is not None and not self.work.stopped:
-            if last or not self._in_a_row.ever:
-                self._put_aside(slot, measured, error, fault, last)
+            if not then.again or not self._in_a_row.ever:
+                self._put_aside(slot, measured, error, fault, not then.again)
                 return
         else:
-            self._give_up(measured.task, error, fault)
-        if last or fault.kind != "passing" or self.work.stopped:
+            self._give_up(measured.task, error, fault, not then.again)
+        if not then.after or self.work.stopped:
             self.study.fail(pull, error, worker)
             return
-        seconds = self.pace.pause(self._failures[pull]) if fault.after is None else fault.after
-        self._paused.append(_Paused(slot, pull, error, self.pace.clock() + seconds))
+        self._paused.append(_Paused(slot, pull, error, self.pace.clock() + then.after))
 
     # -- cells of a table ------------------------------------------------------------------
     def _failed_before(self) -> Counter[int]:
@@ -629,33 +630,17 @@ class Workers:
             elif self.study.fail(one.pull, one.error, worker, final=True):
                 self.work.lowest += 1
 
-    def _wait_with_all(self, slot: int, pull: int, fault: Fault, error: str) -> None:
-        """There were too many calls: everybody waits, and this one was not made."""
-        self.work.refused += 1
-        self._refused[slot] = pull
-        asked = fault.after or 0.0
-        self.pace.refused(min(asked, LONGEST) if fault.after is not None else None)
+    def _give_up(self, task: Measurement, error: str, fault: Fault, last: bool) -> None:
         if self.work.stopped:
             return
-        if asked > LONGEST:
-            self.work.stopped = f"the service asks to wait {asked:,.0f} s: {error}"
-        elif self.pace.refusals > _REFUSALS:
-            self.work.stopped = (
-                f"the service refused {self.pace.refusals} times in a row, as there are too many "
-                f"calls: {error}. Ask for fewer with --per-minute (per_minute=)"
-            )
-
-    def _give_up(self, task: Measurement, error: str, fault: Fault) -> None:
-        if self.work.stopped:
-            return
-        which = f"pull {task.pull} ({task.label!r})"
-        if not fault.again:
-            self.work.stopped = f"{which} failed: {error}" + (fault.cure and f"; {fault.cure}")
-        elif self._failures[task.pull] > self.retries:
-            times = "once" if not self.retries else f"{self.retries + 1} times"
-            self.work.stopped = f"{which} failed {times}: {error}"
-        elif self._in_a_row.count >= self.workers * (self.retries + 1):
-            self.work.stopped = f"{self._in_a_row.count} measurements in a row failed: {error}"
+        many = self._in_a_row.count
+        if last:
+            tries = self._failures[task.pull]
+            times = "" if fault.cure else " once" if tries == 1 else f" {tries} times"
+            which = f"pull {task.pull} ({task.label!r}) failed{times}: {error}"
+            self.work.stopped = which + (fault.cure and f"; {fault.cure}")
+        elif many >= self.workers * (self.retries + 1):
+            self.work.stopped = f"{many} measurements in a row failed: {error}"
 
     def _hand_back_in_time(self) -> None:
         """Hand back what failed a while ago, so that it is tried again."""
