@@ -106,7 +106,7 @@ def test_the_verbs(database_folder):
     assert asked.exit_code == 4
     assert "surepick resume course" in asked.output
     assert "Paused" in call("status", "course").output
-    assert "continues" in call("resume", "course").output
+    assert "Resumed." in call("resume", "course").output
     assert call("ask", "course", "--worker", "ann").exit_code == 0
     assert "measuring" in call("list").output
     done = call("stop", "course")

@@ -27,6 +27,7 @@ from surepick.errors import InvalidInputError
 from surepick.study import SegmentStudies
 from surepick.study.acts import registry
 from surepick.study.sheet import Sheet
+from surepick.text import plural
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -120,7 +121,7 @@ def _do(
     result = study.act(kind.kind, **who, **fields)
     made = study.acts(kind.kind)[before:]
     lines = [shown(one.said) for one in made] or ["Nothing had to be changed."]
-    lines += [*_further(study, made), *end_of(study)]
+    lines += [*_further(study, made), *_answer(study, result), *end_of(study)]
     lines += [kind.caution] if kind.caution else []
     say(as_json, _content(study, result, bool(made)), "\n".join(lines))
 
@@ -145,6 +146,15 @@ def _further(study: Study, made: list[Act]) -> list[str]:
             at = study.progress()
             lines.append(f"Measurements left in the open batch: {at.size - at.told}.")
     return lines
+
+
+def _answer(study: Study, result: Any) -> list[str]:
+    """What is known where an act ended the study."""
+    if not (study.finished and isinstance(result, bool)):
+        return []
+    answer = study.answer
+    said = f"Answer: {shown(answer.label)}, after {plural(answer.samples, 'measurement')}."
+    return [said, answer.plain]
 
 
 def _content(study: Study, result: Any, changed: bool) -> dict[str, Any]:

@@ -444,7 +444,7 @@ def test_the_story_on_the_command_line(tmp_path):
     checked = say("verify", file, at=[])
     assert "desk: The certificate holds: the answer is bold." in checked
     assert json.loads(say("answer", "shop", "--json"))["finished"]
-    assert "needs one of them (shop@phone, shop@desk)" in say(
+    assert "say which (shop@phone, shop@desk)" in say(
         "retire", "shop", "old", "--reason", "x", code=2
     )
     over = say("record", "shop", str(tmp_path / "day.csv"), "--period", "late", code=2)
