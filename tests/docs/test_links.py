@@ -54,3 +54,32 @@ def test_broken_links_are_noticed(tmp_path, monkeypatch):
         "[gone](other.md) [no heading](page.md#b) ![picture](p.png)\n"
     )
     assert broken(page) == ["other.md", "page.md#b", "p.png"]
+
+
+_PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|csv|json|toml|yml|js))`")
+
+
+def lost_paths(page: Path) -> list[str]:
+    """Files of this repository that a page names and that are not there.
+
+    They are written from the root, from the package, or from a folder that is named nearby.
+    """
+    known = [p for top in ("src", "tests", "benchmarks") for p in (ROOT / top).rglob("*.py")]
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    return [
+        name
+        for name in _PATH.findall(text)
+        if not any((base / name).exists() for base in (ROOT, ROOT / "docs", page.parent))
+        and not any(path.as_posix().endswith(f"/{name}") for path in known)
+    ]
+
+
+@pytest.mark.parametrize("page", [p for p in pages() if p.name != "CHANGELOG.md"], ids=name_of)
+def test_files_that_are_named_exist(page):
+    assert lost_paths(page) == []
+
+
+def test_lost_paths_are_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("`research/peleg.py` and `src/surepick/bets.py`, but `problem/estimate.py`\n")
+    assert lost_paths(page) == ["problem/estimate.py"]

@@ -110,6 +110,17 @@ def test_xy_static(d, gap, least):
     assert exact <= stop("xy-static", gap, d) <= 1.06 * exact + d
 
 
+def test_xy_static_of_the_program_looks_where_the_program_does():
+    """⌈1.35⌉ + ⌈1.35³⌉ + … = 2, 5, 10, 19, 34, 62, 112 pulls, in whole cycles of two."""
+    run = get("xy-static", delta=0.1, constants="program").start(sp.Problem(np.eye(2), noise=1.0))
+    pulls = []
+    for _ in range(7):
+        batch = run.ask()
+        run.tell(batch, sums=np.zeros(2))
+        pulls.append(run.samples)
+    assert pulls == [2, 4, 10, 18, 34, 62, 112]
+
+
 @pytest.mark.parametrize(
     ("gap", "pulls"),
     [

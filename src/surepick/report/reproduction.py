@@ -48,6 +48,23 @@ def panel(plan: Reproduction, results: Results, key: str, level: str) -> Panel:
     return Panel(f"({key}) {drawn.title}\n{said}", drawn.axis, curves, (points, bound))
 
 
+def theorem_panel(results: Results, key: str) -> Panel:
+    """PELEG as printed beside what its theorem and its phase length bound say."""
+    drawn, table = figure(key), results.theorem
+    here = table["figure"] == key
+    curves = [
+        Curve(name, table["point"][here].tolist(), table[column][here].tolist(), [0.0] * here.sum())
+        for name, column in (
+            ("Theorem 1", "theorem_1"),
+            ("sum of phase bounds", "phase_bounds"),
+            ("peleg-paper", "measured"),
+        )
+    ]
+    return Panel(
+        f"({key}) {drawn.title}\nthe paper's bounds and what was measured", drawn.axis, curves
+    )
+
+
 def write_report(plan: Reproduction, results: Results, out: Path, command: str) -> list[str]:
     """Write all files of a finished reproduction; returns notes for the user."""
     notes = []
@@ -58,8 +75,9 @@ def write_report(plan: Reproduction, results: Results, out: Path, command: str) 
         "table1": results.table1,
         "success": success(results.summary),
     }
-    if len(results.claims):
-        tables["claims"] = results.claims
+    for name, table in (("claims", results.claims), ("theorem", results.theorem)):
+        if len(table):
+            tables[name] = table
     for name, table in tables.items():
         write_csv(table, out / f"{name}.csv")
     for name in ("trials", "summary"):
@@ -74,6 +92,9 @@ def write_report(plan: Reproduction, results: Results, out: Path, command: str) 
                 write_whole(out / f"figure_{key}{_ending(level)}.{kind}", content)
                 if kind == "png":
                     pictures[key + level] = content
+        for key in plan.figures if len(results.theorem) else ():
+            for kind, content in draw_panel(theorem_panel(results, key)).items():
+                write_whole(out / f"theorem_{key}.{kind}", content)
     except MissingExtraError as missing:
         notes.append(f"no figures: {missing}")
     write_whole(out / "summary.md", summary_page(plan, results, command))

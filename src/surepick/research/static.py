@@ -108,9 +108,11 @@ class StaticState(State):
 
     def propose(self, budget: int) -> Pulls:
         if self.config.constants == "program":
-            reached = program_look(int(self.counts.sum()), self.config.program_growth)[1]
-            due = program_look(reached + 1, self.config.program_growth)[1] if self.cycles else 1
-            target = -(-due // self.cycle.total)
+            _, reached = program_look(int(self.counts.sum()), self.config.program_growth)
+            _, due = program_look(reached + 1, self.config.program_growth)
+            # as many whole cycles as the program has pulls by its next look, and one at first
+            length = self.cycle.total
+            target = max(due // length, reached // length + 1) if self.cycles else 1
         else:
             # The slack keeps a product such as 20·1.05 from being rounded up past 21.
             target = math.ceil(self.cycles * self.config.growth * (1 - 1e-12))

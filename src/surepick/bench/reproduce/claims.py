@@ -49,6 +49,7 @@ CLAIMS = (
     Claim("b", "PELEG is competitive with RAGE", _PELEG, ("rage",), COMPETITIVE),
     Claim("b", "PELEG often needs fewer pulls than RAGE", _PELEG, ("rage",), 1.0),
     Claim("c", "PELEG is uniformly competitive with the others", _PELEG, _OTHERS, COMPETITIVE),
+    Claim("c", "of them, with RAGE", _PELEG, ("rage",), COMPETITIVE),
     Claim(
         "d",
         "LinGapE does very well",

@@ -190,6 +190,7 @@ class Results:
     timings: Table  #: the seconds of each trial: never the same twice
     summary: Table  #: one row per figure, point and algorithm
     table1: Table  #: the paper's Table 1 as numbers, beside what was measured
+    theorem: Table  #: PELEG as printed beside the numbers of its theorem
     claims: Table  #: what the paper says of its figures, judged at each level of constants
 
 
@@ -217,7 +218,28 @@ def collect(plan: Reproduction, folder: ResultsFolder) -> Results:
     keys = ("figure", "point", "algorithm", "trial")
     timings = Table({**{k: trials[k] for k in keys}, "seconds": seconds})
     summary = _summary(plan, trials, bounds)
-    return Results(trials, timings, summary, _table1(summary, bounds), judged(summary))
+    table1, theorem = _table1(summary, bounds), _theorem(summary, bounds)
+    return Results(trials, timings, summary, table1, theorem, judged(summary))
+
+
+def _theorem(summary: Table, bounds: dict[tuple[str, float], dict[str, float]]) -> Table:
+    """Mean pulls of PELEG as printed, the sum of its phase length bounds, and Theorem 1."""
+    out = []
+    for row in summary.rows():
+        if row["algorithm"] == "peleg-paper":
+            found = bounds[row["figure"], row["point"]]
+            phases, whole = found["phase bounds"], found["theorem 1"]
+            out.append(
+                {
+                    "figure": row["figure"],
+                    "point": row["point"],
+                    "measured": row["mean"],
+                    "phase_bounds": phases,
+                    "theorem_1": whole,
+                    "theorem_1_over_measured": whole / row["mean"],
+                }
+            )
+    return Table.from_rows(out)
 
 
 def _summary(

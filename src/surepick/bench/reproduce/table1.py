@@ -11,12 +11,13 @@ import math
 import numpy as np
 
 from surepick.arrays import limits
+from surepick.bench.reproduce.theorem import phase_bounds, theorem_1
 from surepick.design import complexity, one_direction
 from surepick.simulate import Instance
 
 
 def bounds(instance: Instance, delta: float) -> dict[str, float]:
-    """Bounds of Table 1 by registry name, with ``lower bound`` for comparison."""
+    """Bounds of Table 1 by registry name; the others (lower bound, theorem) by their own."""
     problem = instance.problem
     K, d = problem.n_arms, problem.rank
     gaps = np.sort(instance.gaps[instance.gaps > 0])
@@ -29,6 +30,8 @@ def bounds(instance: Instance, delta: float) -> dict[str, float]:
     union = math.log(log2_gap**2 * K**2 / delta)
     return {
         "lower bound": limit.lower_bound(delta),
+        "theorem 1": theorem_1(instance, delta),
+        "phase bounds": sum(phase_bounds(instance, delta)),
         # the table prints d/Δ_min; the cited theorem has its square, which is used here
         "xy-static": d / smallest**2 * (math.log(1 / delta) + math.log(K) + log_gap) + d**2,
         "lingape": d * h0 * math.log(max(d * h0 * math.log(1 / delta), math.e)),
