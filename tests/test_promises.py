@@ -110,7 +110,7 @@ def test_no_second_place_words_what_was_found():
 def test_a_second_place_would_be_found(code):
     assert elsewhere({"surepick.timing.result": code})
     assert not elsewhere({"surepick.promise": code})
-    assert borrowed({"surepick.report.html": "from surepick.promise import of_many"})
+    assert borrowed({"surepick.report.pages": "from surepick.promise import of_many"})
 
 
 def test_docstrings_may_say_what_they_like():

@@ -13,7 +13,7 @@ import surepick as sp
 from surepick.cli.status import _p_value, screen
 from surepick.cli.studies import bar
 from surepick.report.colleague import study_page
-from surepick.report.html import Page
+from surepick.report.pages import Page
 from surepick.report.picture import view
 from surepick.run.forecast import Ahead
 from surepick.study.export import content, rows

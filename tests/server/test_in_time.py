@@ -8,9 +8,8 @@ import pytest
 
 import surepick as sp
 from surepick.errors import AccessError, InvalidInputError, TooManyRequestsError
-from surepick.server import limits, messages, tokens
-from surepick.server.charges import Charges, several
-from surepick.server.limits import Rate
+from surepick.server import messages, quotas, tokens
+from surepick.server.quotas import Charges, Rate, several
 from surepick.server.routes import work
 from surepick.server.tokens import Tokens
 from surepick.storage import open_storage
@@ -22,7 +21,7 @@ HOUR = 3600.0
 def clock(monkeypatch):
     at = SimpleNamespace(now=10_000.0)
     at.time = at.monotonic = lambda: at.now
-    monkeypatch.setattr(limits, "time", at)
+    monkeypatch.setattr(quotas, "time", at)
     monkeypatch.setattr(tokens, "time", at)
     return at
 

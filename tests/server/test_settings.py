@@ -3,7 +3,8 @@
 import pytest
 
 from surepick.errors import InvalidInputError
-from surepick.server.limits import Rate, too_deep
+from surepick.server.bodies import too_deep
+from surepick.server.quotas import Rate
 from surepick.server.settings import Settings
 
 DATABASE = "sqlite:///x.db"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.server.hasty import hasty_service
 from tests.server.served import Served
 
-from surepick.server import limits
+from surepick.server import bodies, quotas
 
 MOST = 20  # connections of one address
 
@@ -112,9 +112,9 @@ def test_depth_is_counted_as_a_reader_does(content, part):
     steps = [{"[": 1, "{": 1, "]": -1, "}": -1}.get(piece, 0) for piece in content]
     deepest = max((sum(steps[:i]) for i in range(len(steps) + 1)), default=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limits, "_PART", part)
+        patch.setattr(bodies, "_PART", part)
         for most in (1, 2, 3):
-            assert limits.too_deep("".join(content).encode(), most) == (deepest > most)
+            assert bodies.too_deep("".join(content).encode(), most) == (deepest > most)
 
 
 # -- connections ----------------------------------------------------------------------------
@@ -223,9 +223,9 @@ def test_two_host_headers_are_refused(service):
 
 
 def test_addresses_of_one_network_count_as_one():
-    same = limits.neighbourhood("2001:db8:1:2:3::4"), limits.neighbourhood("2001:db8:1:2:ffff::1")
-    assert same[0] == same[1] != limits.neighbourhood("2001:db8:1:3::1")
-    assert limits.neighbourhood("::ffff:192.0.2.1") == limits.neighbourhood("192.0.2.1")
+    same = quotas.neighbourhood("2001:db8:1:2:3::4"), quotas.neighbourhood("2001:db8:1:2:ffff::1")
+    assert same[0] == same[1] != quotas.neighbourhood("2001:db8:1:3::1")
+    assert quotas.neighbourhood("::ffff:192.0.2.1") == quotas.neighbourhood("192.0.2.1")
 
 
 def test_a_character_that_no_database_keeps_is_named_wherever_it_stands(http, study):

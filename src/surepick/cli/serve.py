@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from surepick.cli.studies import at_server, server_options, storage_option
+from surepick.errors import MissingExtraError
 
 
 @click.command("serve", short_help="Serve studies to remote workers, with a page to watch them.")
@@ -104,11 +105,10 @@ def command(new_admin_token: bool, **options: Any) -> None:
     first start an admin token is made and shown, once; it makes the others (POST /api/v1/tokens,
     or on the page). Several of these may serve one PostgreSQL database.
     """
-    from surepick.server.extras import need_server
     from surepick.server.main import admin_token, serve
     from surepick.server.settings import Settings
 
-    need_server()
+    _need_server()
     settings = Settings(**options)
     made = admin_token(settings, another=new_admin_token)
     if made is not None:
@@ -121,6 +121,18 @@ def command(new_admin_token: bool, **options: Any) -> None:
 def _address(scheme: str, settings: Any) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"{scheme}://{host}:{settings.port}"
+
+
+def _need_server() -> None:
+    """Make sure that FastAPI, uvicorn and the metrics are there."""
+    try:
+        import fastapi  # noqa: F401
+        import prometheus_client  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            "the service needs FastAPI and uvicorn: pip install 'surepick[server]'"
+        ) from None
 
 
 @click.command("mcp", short_help="Let an agent read studies or, if allowed, take part (MCP).")

@@ -11,8 +11,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
 from surepick.client import requests
-from surepick.client.awaited import AsyncTransport
 from surepick.client.requests import Steps, StudyRequests, promised
+from surepick.client.transport import AsyncTransport
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.study import StudyCore, StudySpec

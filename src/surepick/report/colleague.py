@@ -13,7 +13,7 @@ from typing import Any
 
 from surepick.algorithms.findings import PROVEN
 from surepick.algorithms.questions import compares, named
-from surepick.report.html import Page
+from surepick.report.pages import Page
 from surepick.report.picture import draw, view
 from surepick.run.standing import best_first, between
 from surepick.study import StudyCore

@@ -7,7 +7,7 @@ from pathlib import Path
 from surepick.bench.files import write_csv
 from surepick.bench.reproduce.errors_check import ErrorCheck
 from surepick.files import write_whole
-from surepick.report.html import Page
+from surepick.report.pages import Page
 from surepick.simulate.table import Table
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from surepick.algorithms.registry import DEFAULT
 from surepick.bench.compare.standings import Place, Score, Standings
 from surepick.bench.compare.suites import Group, Suite
-from surepick.report.markdown import markdown_table
+from surepick.report.pages import markdown_table
 
 _ENOUGH = 10  # trials of a cell below which a comparison of means is little more than a guess
 

@@ -22,7 +22,7 @@ from surepick.bench.forecast import (
 from surepick.errors import MissingExtraError
 from surepick.files import write_whole
 from surepick.report import plots
-from surepick.report.style import look
+from surepick.report.plots import look
 
 _TITLE = 78  # characters of a line of the title
 _FIXED = "0.45"  # grey: tests with a number of measurements fixed in advance

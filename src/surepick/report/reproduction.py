@@ -14,10 +14,8 @@ from surepick.bench.reproduce.figures import figure
 from surepick.bench.reproduce.reproduction import MAX_SAMPLES, Reproduction, Results
 from surepick.errors import MissingExtraError
 from surepick.files import write_whole
-from surepick.report.html import Page
-from surepick.report.markdown import markdown_table
-from surepick.report.plots import Curve, Panel, draw_panel
-from surepick.report.style import look
+from surepick.report.pages import Page, markdown_table
+from surepick.report.plots import Curve, Panel, draw_panel, look
 from surepick.simulate.table import Table
 
 LEVEL_WORDS = {

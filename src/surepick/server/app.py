@@ -23,8 +23,6 @@ from surepick.server.routes import (
     results,
     stream,
     studies,
-    tables,
-    traffic,
     work,
 )
 from surepick.server.service import Service
@@ -56,13 +54,13 @@ def make_app(settings: Settings) -> FastAPI:
         operations.public,
         operations.guarded,
         access.way_in,
-        traffic.routes,
+        work.visitors,
         access.routes,
         studies.routes,
         results.routes,
         acts.routes(),
         stream.routes,
-        tables.routes,
+        studies.tables,
     ):
         app.include_router(group)
     for route in app.routes:  # else FastAPI prepares a group when first asked for it: all wait

@@ -19,7 +19,7 @@ from typing import Any
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from surepick.server import metrics
-from surepick.server.limits import neighbourhood
+from surepick.server.quotas import neighbourhood
 from surepick.server.settings import SETTINGS, Settings
 
 _log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""From the body of a request to a study, and what is in a table."""
+"""From the body of a request to a study or a forecast, and what is in a table."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from surepick.errors import InvalidInputError, SurepickError
+from surepick.problem.contents import as_misfit
 from surepick.problem.noise import kinds
 from surepick.problem.tables.build import TableProblem
 from surepick.problem.tables.cells import is_numeric
@@ -147,3 +148,29 @@ def _column(table: Columns, name: str) -> dict[str, Any]:
         "examples": different[:_EXAMPLES],
         "missing": len(cells) - len(there),
     }
+
+
+def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
+    """The forecast for a table."""
+    from surepick.bench.forecast import LeadToFind, forecast, study_noise
+
+    told, guess = study_noise(body.rewards, body.noise, body.noise_is)
+    misfit = math.inf if body.misfit in ("any", None) else body.misfit
+    with refusing_extremes():
+        made = problem_of(body, told, as_misfit(misfit))
+        question = LeadToFind(
+            made.problem.with_direction(body.minimise),
+            body.gap,
+            body.delta,
+            noise=guess,
+            base_rate=body.base_rate,
+            lift=body.lift,
+            trials=body.trials,
+        )
+        found = forecast(question)
+    rows = [{key: _plain(value) for key, value in row.items()} for row in found.summary.rows()]
+    return {"forecast": rows, "notes": [*made.notes, *found.notes], "files": []}
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

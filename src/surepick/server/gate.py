@@ -25,10 +25,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
 from surepick.server.bodies import LONG, OnTheWay, Refused, limit_of, whole_body
-from surepick.server.charges import USELESS, Charges, several
-from surepick.server.limits import Rate, neighbourhood
+from surepick.server.quotas import USELESS, Charges, Rate, neighbourhood, several
 from surepick.server.settings import Settings
-from surepick.server.threads import Threads
+from surepick.server.studies import Threads
 from surepick.server.tokens import Token, Tokens, csrf_of
 from surepick.text import as_output, unfit
 

@@ -18,9 +18,9 @@ from fastapi import Request
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.errors import StorageError
 from surepick.server import metrics
-from surepick.server.charges import Charges
 from surepick.server.helpers import Helpers
 from surepick.server.listing import Listing
+from surepick.server.quotas import Charges
 from surepick.server.settings import Settings
 from surepick.server.signing import Signer, default_path
 from surepick.server.studies import Studies

@@ -7,6 +7,7 @@ import gc
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,7 +15,6 @@ from surepick.algorithms.base import Algorithm
 from surepick.errors import SurepickError, UnknownStudyError
 from surepick.server import metrics
 from surepick.server.replies import in_rows
-from surepick.server.threads import Threads
 from surepick.server.watch import Position, Watch
 from surepick.storage import open_storage
 from surepick.study import Study, Told, load_study
@@ -23,6 +23,30 @@ from surepick.study.desk.rehearsal import rehearse
 from surepick.study.named import Said
 from surepick.study.pulls import Pull, Reward, as_failure, as_name, as_pull
 from surepick.study.traffic.desk import TrafficDesk
+
+T = TypeVar("T")
+
+
+class Threads:
+    """Quick work for the database, and slow work, which must not hold up the quick."""
+
+    def __init__(self, quick: int, slow: int = 4) -> None:
+        self._quick = ThreadPoolExecutor(quick, "surepick-quick")
+        self._slow = ThreadPoolExecutor(slow, "surepick-slow")
+
+    async def quick(self, work: Callable[[], T]) -> T:
+        """Run a transaction or two."""
+        return await asyncio.get_running_loop().run_in_executor(self._quick, work)
+
+    async def slow(self, work: Callable[[], T]) -> T:
+        """Run something that may take a while."""
+        return await asyncio.get_running_loop().run_in_executor(self._slow, work)
+
+    def close(self) -> None:
+        """Wait for what is being done."""
+        self._quick.shutdown()
+        self._slow.shutdown()
+
 
 T = TypeVar("T")
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes

@@ -11,7 +11,7 @@ from typing import Any
 from surepick.errors import CertificateError, FormatError, SurepickError, UnknownStudyError
 from surepick.run import verify
 from surepick.run.words import verdict
-from surepick.server import acts, creation, messages, models, planning, told
+from surepick.server import acts, creation, messages, models, told
 from surepick.server.bodies import parsed, valid
 from surepick.server.settings import Settings
 from surepick.server.webhooks import Webhooks
@@ -144,7 +144,7 @@ class Tasks:
         yield _json(creation.content_of(valid(models.TableBody, body)))
 
     def _plan(self, body: dict[str, Any]) -> Iterator[bytes]:
-        yield _json(planning.forecast_for(valid(models.PlanRequest, body)))
+        yield _json(creation.forecast_for(valid(models.PlanRequest, body)))
 
 
 def _json(content: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Creating, listing, looking at and deleting studies."""
+"""Creating, listing, looking at and deleting studies; looking at a table before that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fastapi import Query, Request, Response
 from surepick.server import messages, models, visible
 from surepick.server.by_helper import json_of, look, work
 from surepick.server.creation import questions, rewards_asked
-from surepick.server.replies import Json
+from surepick.server.replies import Json, refusal
 from surepick.server.routing import (
     ADMINS,
     ALL_BUT_JUDGES,
@@ -123,3 +123,27 @@ async def events(
 ) -> Response:
     """Get the log of what did not count: duplicates, conflicts, late tells, failures."""
     return json_of(await look(request, name, "events", after=after, kinds=kind or []))
+
+
+tables = router("tables")
+
+
+@tables.post("/tables", **spec(ADMINS, models.TableContent))
+@takes_large
+async def look_at(request: Request, body: models.TableBody) -> Response:
+    """See what is in a table, and what would become of it."""
+    return json_of(await work(request, "table", body))
+
+
+@tables.post("/plan", **spec(ADMINS, models.PlanOf))
+@takes_large
+async def plan(request: Request, body: models.PlanRequest) -> Response:
+    """Forecast how many measurements it takes to find the best option of a table."""
+    service = service_of(request)
+    if service.planning.locked():
+        return refusal(
+            429, "TooManyRequestsError", "another forecast is under way", {"Retry-After": "2"}
+        )
+    async with service.planning:
+        seconds = service.settings.plan_seconds
+        return json_of(await work(request, "plan", body, helpers=service.plans, most=seconds))

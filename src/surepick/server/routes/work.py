@@ -1,4 +1,4 @@
-"""Asking, telling, failing: what workers do."""
+"""What workers do (asking, telling, failing), and shares for visitors, which a site asks for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from surepick.server.bodies import Large
 from surepick.server.by_helper import json_of, work
 from surepick.server.replies import Json
 from surepick.server.routes.stream import still_good
-from surepick.server.routing import EVERYONE, MEASURERS, caller_of, router, spec, takes_large
+from surepick.server.routing import (
+    EVERYONE,
+    MEASURERS,
+    READERS,
+    WORKERS,
+    caller_of,
+    router,
+    spec,
+    takes_large,
+)
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
 from surepick.server.tokens import JUDGE, Token
@@ -213,3 +222,31 @@ async def keep(request: Request, name: str, body: messages.Keep) -> Json:
         return Json({"held": await opened.keep(body.held, lease, token.owner, longest)})
 
     return await service_of(request).studies.use(name, work)
+
+
+visitors = router("traffic")
+
+
+@visitors.post("/studies/{name}/split", **spec(WORKERS, messages.SplitOf))
+async def split(request: Request, name: str, body: messages.SplitBody) -> Json:
+    """Get the shares by which to send visitors; they are stored before they are answered.
+
+    Those of the period that is under way, or of a new one; a request whose answer was lost may be
+    repeated.
+    """
+
+    async def do(opened: Opened) -> Json:
+        found = await opened.of_traffic(lambda desk: desk.split(body.visits, body.period))
+        return Json(found.to_dict() | {"csv": found.to_csv()})
+
+    return await service_of(request).studies.use(name, do)
+
+
+@visitors.get("/studies/{name}/periods", **spec(READERS, messages.PeriodsOf))
+async def periods(request: Request, name: str) -> Json:
+    """List the periods that have their shares: when they began and ended, and who had a share."""
+
+    async def do(opened: Opened) -> Json:
+        return Json({"periods": await opened.of_traffic(lambda desk: desk.listed())})
+
+    return await service_of(request).studies.use(name, do)

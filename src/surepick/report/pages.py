@@ -1,10 +1,10 @@
-"""One self-contained page: tables and pictures inside, nothing fetched from anywhere."""
+"""One self-contained page: tables and pictures inside, nothing fetched. And tables in Markdown."""
 
 from __future__ import annotations
 
 import base64
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _STYLE = """
@@ -68,3 +68,18 @@ class Page:
             f"<title>{html.escape(self._title)}</title><style>{_STYLE}</style></head>"
             f"<body>{''.join(self._parts)}</body></html>\n"
         )
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table.
+
+    Examples
+    --------
+    >>> markdown_table(["option", "pulls"], [["a", "12"]])
+    ['| option | pulls |', '|---|---|', '| a | 12 |']
+    """
+    return [
+        f"| {' | '.join(head)} |",
+        f"|{'---|' * len(head)}",
+        *(f"| {' | '.join(row)} |" for row in rows),
+    ]

@@ -1,21 +1,17 @@
-"""How much anyone may ask of the service: requests per second, nesting of JSON."""
+"""Quotas: how much anyone may ask of the service, and what is charged before the work is done."""
 
 from __future__ import annotations
 
 import ipaddress
+import math
 import time
 from collections import OrderedDict
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
+from surepick.errors import TooManyRequestsError
 
 _KEPT = 10_000  # callers remembered
 _LONGEST = 60.0  # seconds to wait for what was done already
-_PART = 2**19  # bytes that are looked at together
-_QUOTE, _BACKSLASH = ord('"'), ord("\\")
-_STEP = np.zeros(256, dtype=np.int32)  # deeper, or back
-_STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
 
 class Rate:
@@ -84,37 +80,66 @@ def neighbourhood(address: str) -> str:
     return str(ipaddress.ip_network((int(given) >> 64 << 64, 64)))
 
 
-def too_deep(body: bytes, most: int) -> bool:
-    """Whether JSON is nested more deeply than ``most``; brackets in texts do not count.
+_TOGETHER = 10  # pulls asked for together, or rewards told together, that count as a request
+#: why somebody may not tell rewards now
+USELESS = (
+    "too many of the rewards sent with this token did not count (too late, or different from the "
+    "first)"
+)
 
-    Takes time in proportion to the length, whatever it holds, and lets other threads go on.
+
+def several(rate: float) -> Rate:
+    """So many a second; twice as many, and 20, at once."""
+    return Rate(rate, 20 + 2 * rate)
+
+
+class Charges:
+    """What each token may ask of this process.
+
+    Parameters
+    ----------
+    rate
+        Requests of workers per second; of rewards that do not count a hundredth, and ``rate`` at
+        once.
     """
-    if body.count(b"[") + body.count(b"{") <= most:
-        return False
-    content = np.frombuffer(body, dtype=np.uint8)
-    depth, inside, escaping = 0, False, False
-    for start in range(0, len(content), _PART):
-        part = content[start : start + _PART]
-        quotes, escaping = _closing_quotes(part, escaping)
-        texts = (np.cumsum(quotes, dtype=np.int32) + inside) % 2 == 1
-        levels = depth + np.cumsum(np.where(texts, 0, _STEP[part]), dtype=np.int32)
-        if levels.max() > most:
-            return True
-        depth, inside = int(levels[-1]), bool(texts[-1])
-    return False
+
+    def __init__(self, rate: float) -> None:
+        self.work = several(rate)
+        self._useless = Rate(rate / 100, rate)
+
+    def pulls(self, token: str, n: int) -> None:
+        """Charge so many pulls that are asked for at once, or say when to come back."""
+        _charge(self.work, token, n / _TOGETHER, "too many pulls were requested")
+
+    def rewards(self, token: str, n: int) -> float:
+        """Charge so many rewards that are told at once, as if none of them would count.
+
+        Returns what to give back when it is known which do (:meth:`settle`); until then, others
+        with the same token do not find it.
+        """
+        _charge(self.work, token, n / _TOGETHER, "too many rewards were sent")
+        taken, wait = self._useless.take(token, n)
+        _refuse(wait, USELESS)
+        return taken
+
+    def debt(self, token: str) -> float:
+        """Seconds that this token has to wait until it may tell rewards again."""
+        return self._useless.take(token, 0.0)[1]
+
+    def settle(self, token: str, taken: float, useless: int) -> None:
+        """What :meth:`rewards` took is given back; so many of them did not count, which is owed."""
+        self._useless.give_back(token, taken)
+        if useless:
+            self._useless.owe(token, useless)
 
 
-def _closing_quotes(part: NDArray[np.uint8], escaping: bool) -> tuple[NDArray[np.bool_], bool]:
-    """The quotes that begin or end a text, and whether the next byte is escaped.
+def _charge(rate: Rate, token: str, cost: float, why: str) -> None:
+    _refuse(rate.wait(token, cost), why)
 
-    A quote does not end a text after an odd number of backslashes; ``escaping`` says whether
-    those before the part were odd.
-    """
-    place = np.arange(len(part), dtype=np.int32)
-    other = np.where(part == _BACKSLASH, -1, place)  # the last byte so far that is no backslash
-    last = np.maximum.accumulate(other)
-    before = np.concatenate(([-1], last[:-1]))
-    run = place - 1 - before  # backslashes right before each byte
-    run += np.where(before < 0, escaping, 0).astype(np.int32)
-    tail = len(part) - 1 - int(last[-1]) + (escaping if last[-1] < 0 else 0)
-    return (part == _QUOTE) & (run % 2 == 0), tail % 2 == 1
+
+def _refuse(wait: float, why: str) -> None:
+    """Say when to come back, where somebody has to wait."""
+    if wait:
+        error = TooManyRequestsError(f"{why}; try again in {math.ceil(wait)} s")
+        error.wait = math.ceil(wait)
+        raise error
