@@ -101,7 +101,7 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
     if token.expires is not None:
         lease = min(lease, max(token.expires - time.time(), 1e-3))
     n = min(body.n, visible.MOST) if token.role == JUDGE else body.n
-    own = {} if body.request is None else {"request": body.request}
+    own: dict[str, Any] = {} if body.request is None else {"request": body.request}
     return Ask(n, body.worker, lease, token.owner, longest, body.stratum, body.same, **own)
 
 
