@@ -20,9 +20,9 @@ from typing import Any
 from surepick.bench.reproduce.claims import judged
 from surepick.bench.reproduce.figures import FIGURES
 from surepick.bench.reproduce.reproduction import Reproduction
-from surepick.report.markdown import markdown_table
+from surepick.report.pages import markdown_table
+from surepick.report.plots import look
 from surepick.report.reproduction import pulls_table
-from surepick.report.style import look
 from surepick.research.levels import LEVELS
 from surepick.simulate import Table
 
