@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import surepick as sp
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.state import PooledState
-from surepick.run.order import SEEDS, Order, piece, seed_of
+from surepick.run.order import SEEDS, Order, piece, seed_after, seed_of
 from surepick.verifier.order import rows_in_order
 
 
@@ -272,3 +272,8 @@ def test_nor_where_blocks_come_in_several_batches(monkeypatch):
 
     monkeypatch.setattr(PooledState, "_next", filled_up)
     assert wrong_under(0.1, 10, max_batch=8) > 0.5
+
+
+def test_a_seed_comes_to_another_one_after_something_else(drawn_orders):
+    assert seed_after(1, "a") == seed_after(1, "a") != seed_after(1, "b")
+    assert seed_after(None, "a") != seed_after(None, "a")

@@ -1,15 +1,22 @@
-"""One function, called by several threads; coroutines run in one event loop and can be ended."""
+"""One function, called by several threads, and what can be ended of that.
+
+Coroutines run in one event loop and can be cancelled; a command ends with all that it has started.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
+import os
+import signal
 import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import asyncio
+    import subprocess
 
 
 class TooLate(TimeoutError):
@@ -132,3 +139,12 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
     asyncio.set_event_loop(None)
     loop.close()
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End everything that a command has started, and itself."""
+    with contextlib.suppress(OSError):  # gone already
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

@@ -31,13 +31,12 @@ from surepick.calls.rule import NoScore
 from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.finding import LOSES, WORSE, Claim, told
-from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.measuring import Enough, Measuring
-from surepick.run.order import seed_of
+from surepick.run.order import seed_after, seed_of
 from surepick.run.unmeasured import in_words
 from surepick.text import plural
 

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.algorithms.base import Algorithm, Pulls
-from surepick.algorithms.items import SEEDS, for_options
+from surepick.algorithms.items import SEEDS, for_options, mixed
 from surepick.arrays.scrambled import scrambled
 from surepick.arrays.types import IntArray
 from surepick.errors import FormatError
@@ -49,6 +49,16 @@ _BLOCK = 1024  # pulls in a block, about
 def fresh_seed() -> int:
     """A seed that nobody knew before."""
     return secrets.randbelow(SEEDS)
+
+
+def seed_after(given: Any, *known: str | bytes) -> int:
+    """A fresh seed of an order of items; or the one that this comes to after all that is known.
+
+    It is drawn once all that it could have to do with is there (:mod:`surepick.algorithms.items`
+    says why): options, known scores, and the code of what measures, which stands for what options
+    mean (:mod:`surepick.calls.versions`).
+    """
+    return fresh_seed() if given is None else mixed(seed_of(given), *known)
 
 
 def seed_of(given: Any) -> int:

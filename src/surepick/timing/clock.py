@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from surepick.calls.ending import end_group
+from surepick.calls.caller import end_group
 from surepick.errors import InvalidInputError, MeasurementError
 
 _SHORTEST = 20e-6  # seconds: what is quicker is called several times for one measurement

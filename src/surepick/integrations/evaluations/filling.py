@@ -19,9 +19,9 @@ from surepick.arrays.types import IntArray
 from surepick.calls.kept import AUTO, Kept, place
 from surepick.integrations.evaluations.decision import EvaluationDecision, decided
 from surepick.integrations.evaluations.scores import Begun, ScoreTable
-from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.order import seed_after
 from surepick.run.unmeasured import Unmeasured
 
 

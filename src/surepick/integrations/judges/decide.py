@@ -38,10 +38,10 @@ from surepick.errors import FormatError, InvalidInputError
 from surepick.files import write_whole
 from surepick.integrations.evaluations.reading import read_json
 from surepick.integrations.judges.battles import Battle, Battles
-from surepick.integrations.seeds import seed_after
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.measuring import Enough, Measuring
+from surepick.run.order import seed_after
 
 
 @dataclass(frozen=True, eq=False)

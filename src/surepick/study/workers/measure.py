@@ -24,8 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surepick.calls.afresh import CURES, SET_BACK, Generators
-from surepick.calls.caller import Caller, TooLate
-from surepick.calls.ending import end_group
+from surepick.calls.caller import Caller, TooLate, end_group
 from surepick.calls.faults import UNKNOWN, Fault, fault_of, of_command
 from surepick.errors import InvalidInputError, MeasurementError
 from surepick.problem.numbers import REWARD

@@ -8,7 +8,7 @@ import selectors
 import subprocess
 import time
 
-from surepick.calls.ending import end_group
+from surepick.calls.caller import end_group
 
 _MOST = 2**20  # bytes of all output together: one number is shorter
 _LOOKED_AT = 65536  # bytes of each output
