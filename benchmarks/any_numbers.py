@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.recorded import Record, options, table
 
 import surepick as sp
-from surepick.statistics.wins import log_wins
+from surepick.proof.payoffs.wins import log_wins
 
 MOST = 1500
 DELTAS = (0.2, 0.05)

@@ -68,7 +68,7 @@ def errors(name: str, kind: str, control: str, delta: float, i: int, seed: int) 
     truth = np.array(lifts) / problem.unit
     for at in play(run, means, rng):
         question = at.state.question
-        claims = question.claimed()
+        claims = {one["candidate"]: one["claim"] for one in question.said.made}
         false = sum(_false(lifts[x], claim) for x, claim in claims.items())
         share = false / max(len(claims), 1)
         wrong |= false > 0
@@ -117,7 +117,7 @@ def cost(kind: str, delta: float, first: int, count: int, seed: int) -> dict[str
         run = sp.algorithms.get("pooled-peleg", delta=delta, baseline=0).start(problem)
         for _ in play(run, lifts, np.random.default_rng([seed, i, 1])):
             pass
-        claims = run.state.question.claimed()
+        claims = {one["candidate"]: one["claim"] for one in run.state.question.said.made}
         wrong += any(_false(lifts[x], claim) for x, claim in claims.items())
         pulls.append(run.samples / bound(lifts, delta))
         best.append(run.samples)

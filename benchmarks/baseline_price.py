@@ -26,7 +26,7 @@ from benchmarks.decomposition import kl
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
-from surepick.algorithms.pooled.questions import steps
+from surepick.proof import claims as steps
 
 CHUNK = 5
 COLUMNS = ("bound", "needed", "reached", "told", "in blocks", "in all")
@@ -54,9 +54,9 @@ def price(kind: str, delta: float, i: int, seed: int) -> tuple[np.ndarray, float
         pulls, sums = run.pulls.copy(), run.sums
         question = run.state.question
         capital = question.sides()[:, question.others]
-        for claim in question.made[len(rows) :]:
+        for claim in question.said.made[len(rows) :]:
             x = claim["candidate"]
-            needed = steps.needed(question.weights, capital, claimed, delta)
+            needed = steps.needed(question.said.weights, capital, claimed, delta)
             side = steps.BETTER if claim["claim"] == "better" else steps.WORSE
             claimed[x - 1] = side
             whole = lifts[x] ** 2 / (2 * (1 / pulls[x] + 1 / pulls[0]))

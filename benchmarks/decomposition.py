@@ -42,11 +42,10 @@ from benchmarks.recorded import Record, chunks, options, table
 from benchmarks.yes_no import RATES, layouts, lower_bound, nats_apart
 
 import surepick as sp
-from surepick.algorithms.pooled.market import all_accounts
-from surepick.arrays.backend import HOST
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.bench.compare.suites import LEADERBOARD
 from surepick.bench.named import instance_named
+from surepick.proof.purses import total
 from surepick.simulate.trials import drive
 
 FACTORS = (
@@ -177,7 +176,7 @@ def steps(
         watch.pooled(x, used),
         float(watch.apart[x]),
         float(watch.earned[x]),
-        float(all_accounts(HOST, watch.alone)[x]),
+        float(total(watch.alone)[x]),
         float(state.question.against()[x]),
     ]
 

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.recorded import Record, options, table
 
 import surepick as sp
-from surepick.statistics.quantiles import interval
+from surepick.proof.payoffs.quantiles import interval
 
 MOST, MANY = 3000, 200_000
 DELTAS = (0.2, 0.05)

@@ -74,7 +74,7 @@ def wrong(name: str, kind: str, delta: float, i: int, seed: int) -> float:
         elif case.wrong == MISSED:
             found |= missed(question, means / problem.unit, delta)
         else:
-            claims = question.claimed()
+            claims = {one["candidate"]: one["claim"] for one in question.said.made}
             false = sum(_false(lifts[x], claim, config.epsilon) for x, claim in claims.items())
             found, share = found or false > 0, false / max(len(claims), 1)
     return share if case.wrong == SHARE else float(found)

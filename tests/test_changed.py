@@ -13,8 +13,8 @@ pytestmark = pytest.mark.validation
     [
         ("src/surepick/client/requests.py", "tests/client/test_async.py", "tests/design/"),
         (
-            "src/surepick/statistics/bounded.py",
-            "tests/statistics/test_bounded.py",
+            "src/surepick/proof/payoffs/bounded.py",
+            "tests/proof/payoffs/test_bounded.py",
             "tests/research/game/test_learners.py",
         ),
         ("src/surepick/research/rage.py", "tests/conformance/test_algorithms.py", "-"),
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.validation
             "tests/study/test_study.py",
             "tests/research/game/test_learners.py",
         ),
-        ("src/surepick/bets.py", "tests/test_bets.py", "tests/client/"),
+        ("src/surepick/proof/bets.py", "tests/proof/test_bets.py", "tests/client/"),
         ("docs/start.md", "tests/docs/test_pages.py", "tests/client/"),
         (
             "tests/research/game/test_learners.py",

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from surepick.errors import SurepickError
 
 if TYPE_CHECKING:
-    from surepick import algorithms, bets, design, notebook, simulate, study, timing
+    from surepick import algorithms, design, notebook, simulate, study, timing
     from surepick.arrays.progress import watching
     from surepick.client import AsyncClient, Client
     from surepick.problem import Problem
+    from surepick.proof import bets
     from surepick.run import Answer, Batch, Run, identify, verify
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
     from surepick.visitors import assign
@@ -45,7 +46,7 @@ __all__ = [
     "watching",
 ]
 
-_LAZY = ("algorithms", "bets", "design", "errors", "notebook", "problem", "research", "run")
+_LAZY = ("algorithms", "design", "errors", "notebook", "problem", "research", "run")
 _LAZY += ("simulate", "storage", "study", "testing", "timing")
 _HOMES = {
     "surepick.arrays.progress": ("watching",),
@@ -69,6 +70,8 @@ def __getattr__(name: str) -> Any:
     """Load what is first used now: the command's --help and --version need nothing of it."""
     if name in _LAZY:
         return importlib.import_module(f"surepick.{name}")
+    if name == "bets":
+        return importlib.import_module("surepick.proof.bets")
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'surepick' has no attribute {name!r}")

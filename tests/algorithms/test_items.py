@@ -11,7 +11,8 @@ import pytest
 import surepick as sp
 from surepick.algorithms.items import for_options, mixed
 from surepick.problem.grown import with_more
-from surepick.statistics.complete import WEIGHTS, log_sum, stakes
+from surepick.proof.payoffs.table import WEIGHTS, stakes
+from surepick.proof.purses import total
 
 N, LOOKED_AT = 5, 2
 OLD = [[1, 1, 0, 1, 0], [0, 1, 1, 0, 0]]  # the first is the best; a newcomer may come to its total
@@ -83,7 +84,7 @@ def test_nor_does_that_of_a_table_that_an_option_joins(items):
                 pulls = state.propose(3)
                 scores = rows[pulls.arms, state.items_of(pulls)]
                 state.observe(pulls, scores / state.problem.noise_kind.units(pulls.arms))
-            held.append(float(np.exp(log_sum(state.question.capital[0, 0]))))
+            held.append(float(np.exp(total(state.question.purses.logs[0, 0]))))
     assert len(held) == math.factorial(items)
     assert np.mean(held) <= 1 + 1e-9
 

@@ -13,7 +13,7 @@ from surepick.arrays.backend import HOST, backend_named, backend_of
 from surepick.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError, UnknownNameError
 from surepick.problem.duplicates import first_equal
 from surepick.problem.labels import RowNumbers
-from surepick.statistics.payoffs import array_log_payoff, log_payoff
+from surepick.proof.payoffs.normal import array_log_payoff, log_payoff
 
 
 @pytest.fixture

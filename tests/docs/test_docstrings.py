@@ -66,7 +66,7 @@ def _described(name: str, doc: str) -> bool:
 
 
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
-for place in ("surepick.bets", "surepick.timing", "surepick.study.acts"):
+for place in ("surepick.proof.bets", "surepick.timing", "surepick.study.acts"):
     module = importlib.import_module(place)
     for name in module.__all__:
         if inspect.isfunction(getattr(module, name)):

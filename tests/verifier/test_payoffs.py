@@ -11,10 +11,10 @@ from scipy.special import ndtri
 from scipy.stats import truncnorm
 from tests.verifier.kinds import KINDS, as_json, finished
 
-from surepick.statistics.bounded import log_capped_payoff
-from surepick.statistics.stakes import normal_stakes
-from surepick.statistics.student import log_student_payoff
-from surepick.statistics.symmetric import log_symmetric_payoff
+from surepick.proof.payoffs.bounded import log_capped_payoff
+from surepick.proof.payoffs.stakes import normal_stakes
+from surepick.proof.payoffs.student import log_student_payoff
+from surepick.proof.payoffs.symmetric import log_symmetric_payoff
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Guide
 from surepick.verifier.payoffs import payoff_of

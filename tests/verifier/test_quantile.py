@@ -10,8 +10,8 @@ from tests.verifier.samples import of_any_kind
 
 import surepick as sp
 from surepick.errors import CertificateError
+from surepick.proof.payoffs.quantiles import counts_below, counts_upto, payoffs
 from surepick.run.certificate import fingerprint
-from surepick.statistics.quantiles import counts_below, counts_upto, payoffs
 from surepick.verifier.rules.quantile import _both
 
 

@@ -9,9 +9,9 @@ from tests.verifier.samples import of_any_kind, of_any_kind_on_items
 
 import surepick as sp
 from surepick.errors import CertificateError
+from surepick.proof.payoffs.wins import MOST, STAKE, log_wins
+from surepick.proof.payoffs.wins_kernels import paired_win_payoffs
 from surepick.run.certificate import fingerprint
-from surepick.statistics.wins import MOST, STAKE, log_wins
-from surepick.statistics.wins_kernels import paired_win_payoffs
 from surepick.verifier.payoffs.wins import PairedWins, _log_paid
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from surepick.algorithms.questions import percentile
 from surepick.arrays.types import FloatArray
-from surepick.statistics.quantiles import quantile
+from surepick.proof.payoffs.quantiles import quantile
 
 
 def quantiles_of(batches: Iterable[dict[str, Any]], p: float, n_arms: int) -> FloatArray:

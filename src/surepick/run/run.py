@@ -511,7 +511,7 @@ class Run:
         """Accept from now on what is within epsilon of the best; the guarantee stands.
 
         What was found so far may be the reason for it: evidence of closeness is what is told after
-        it only (:mod:`surepick.statistics.accepting` has the proof).
+        it only (:mod:`surepick.proof.accepting` has the proof).
 
         Parameters
         ----------

@@ -1,1 +1,1 @@
-"""Statistics that know nothing of a problem: least squares, payoffs of bets, mixtures."""
+"""Statistics that know nothing of a problem: least squares, fits, tests beside the proofs."""

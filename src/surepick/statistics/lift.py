@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.arrays.types import FloatArray
-from surepick.statistics.bounded import CAP
+from surepick.proof.payoffs.bounded import CAP
 from surepick.statistics.reported import rounded_off
 
 _SIZES = np.geomspace(1e-4, 2.0, 28)  # of leads that are bet on, in standard deviations

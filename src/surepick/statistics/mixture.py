@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from surepick.arrays.types import FloatArray
-from surepick.statistics.payoffs import log_payoff
+from surepick.proof.payoffs.normal import log_payoff
 
 SCALES = (1.0, 30.0, 900.0, 27_000.0)  # ρ in units of the variance V at the first look
 

@@ -11,7 +11,7 @@ stay undecided. On a complete table s² goes to 0 with the last item: with a sha
 met it is proportional to (1 − f)/f, and where twice as many items are all there are the end of the
 table is as near, and decides everything.
 
-This is a guide for people. What accepting rests on is :mod:`surepick.statistics.accepting`.
+This is a guide for people. What accepting rests on is :mod:`surepick.proof.accepting`.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ from surepick.arrays.validate import positive, real, risk, whole
 from surepick.errors import InvalidInputError, MeasurementError
 from surepick.problem import Problem
 from surepick.promise import Promised
+from surepick.proof.accepting import ACCEPTING, RACING
 from surepick.run import Answer, Run
 from surepick.run.measuring import Enough, Measuring
-from surepick.statistics.accepting import ACCEPTING, RACING
 from surepick.timing.carried import CARRIED, Sequence
 from surepick.timing.clock import Function, Hung, Timed, several_calls
 from surepick.timing.result import Beside, Fastest, Row

@@ -11,7 +11,7 @@ import surepick as sp
 from surepick.algorithms.complete.scores import Scale
 from surepick.algorithms.complete.state import CompleteState
 from surepick.errors import InvalidInputError, RunStateError
-from surepick.statistics.accepting import ACCEPTING, RACING
+from surepick.proof.accepting import RACING
 
 
 def start(table, delta=0.1, noise="yes-no", seed=0, **settings):
@@ -208,10 +208,6 @@ def test_where_closeness_is_accepted_racing_has_the_rest_of_the_capital():
     assert run.state.question._log_capital(np.arange(2)).tolist() == pytest.approx(
         [math.log(RACING)] * 2
     )
-    for k, leader in enumerate((3, 1), start=1):
-        run.state.question._open_near(leader)
-        held = run.state.question._log_near(k - 1)
-        assert held.tolist() == pytest.approx([math.log(ACCEPTING / (k * (k + 1)))] * 6)
 
 
 def test_it_is_saved_and_goes_on_as_it_would_have():
@@ -228,7 +224,7 @@ def test_it_is_saved_and_goes_on_as_it_would_have():
 
 # -- options that come and go --------------------------------------------------------------
 def held(state, arms):
-    logs = state.question.capital[0, arms]
+    logs = state.question.purses.logs[0, arms]
     return np.log(np.exp(logs).sum(axis=1))
 
 
@@ -295,9 +291,9 @@ def test_retiring_who_was_out_changes_nothing():
     while len(run.active) == 6:
         walk(run, table, run.batches + 1)
     out = next(i for i in range(6) if i not in run.active)
-    before = run.state.question.capital.copy(), run.active
+    before = run.state.question.purses.logs.copy(), run.active
     run.retire(f"o{out}", reason="of no use")
-    assert (run.state.question.capital == before[0]).all()
+    assert (run.state.question.purses.logs == before[0]).all()
     assert run.active == before[1]
 
 

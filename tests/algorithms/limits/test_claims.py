@@ -9,9 +9,9 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms.limits.claims import CLAIMS
-from surepick.algorithms.pooled.questions import steps
 from surepick.algorithms.pulls import Pulls
 from surepick.errors import InvalidInputError
+from surepick.proof import claims as steps
 
 
 class Site:
@@ -219,10 +219,12 @@ def test_a_share_of_claims_takes_what_e_bh_says():
     decision = begun(4, keep=("cost <= 0.5",), claims="fdr")
     capital = decision.capital
     capital.keeps[:, 1] += math.log(3 / 0.05) - 0.01
-    assert decision._discoveries() == []
+    decision.said.settle(decision.sides(), lambda kind, place: {})
+    assert decision.said.made == []
     capital.keeps[:, 2] += math.log(3 / (2 * 0.05)) + 0.01
     capital.keeps[:, 1] += 0.02
-    assert [one["candidate"] for one in decision._discoveries()] == [1, 2]
+    decision.said.settle(decision.sides(), lambda kind, place: {})
+    assert decision.said.of(0).tolist() == [1, 2]
 
 
 def wrong(seed, truth, claims="all", most=400):
@@ -237,7 +239,7 @@ def wrong(seed, truth, claims="all", most=400):
         batch = run.ask()
         run.tell(batch, site(batch.arms))
     good = {k for k in range(len(rewards)) if rewards[k] > rewards[0] and costs[k] <= 0.5}
-    made = run.state.decision.made
+    made = run.state.decision.said.made
     false = [one for one in made if (one["candidate"] in good) != (one["claim"] == CLAIMS[0])]
     return bool(false) if claims == "all" else len(false) / max(len(made), 1)
 

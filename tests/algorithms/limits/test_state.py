@@ -10,7 +10,7 @@ import surepick as sp
 from surepick.algorithms.limits.capital import Capital, Paid, Surest
 from surepick.algorithms.limits.marks import total
 from surepick.errors import InvalidInputError
-from surepick.statistics.accepting import ACCEPTING, RACING
+from surepick.proof.accepting import ACCEPTING, RACING
 
 
 class Site:

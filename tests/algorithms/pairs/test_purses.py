@@ -15,7 +15,7 @@ from surepick.algorithms.pairs.purses import (
     Record,
     _log_average,
 )
-from surepick.statistics.accepting import ACCEPTING, RACING
+from surepick.proof.accepting import ACCEPTING, RACING
 from surepick.statistics.strengths import fit_strengths
 
 

@@ -7,7 +7,6 @@ import pytest
 from tests.breadth import first
 
 import surepick as sp
-from surepick.algorithms.pooled.questions.baseline import AgainstBaseline
 from surepick.errors import InvalidInputError
 
 MEANS = np.array([0.5, 0.9, 0.1, 0.5, 0.75])
@@ -71,20 +70,6 @@ def test_a_number_is_the_same_as_an_option_that_is_known():
     np.testing.assert_allclose(*capital, atol=1e-9)
 
 
-def test_a_false_discovery_rate_takes_less_the_more_is_claimed():
-    problem = sp.Problem(np.eye(5), noise=1.0)
-    config = sp.algorithms.PooledPeleg(0.1, baseline=0, claims="fdr")
-    question = config.begin(problem, np.random.default_rng(0)).question
-    assert isinstance(question, AgainstBaseline)
-    question.capital[:] = -50.0
-    question.capital[0, 1:, 0] = np.log([81.0, 71.0, 61.0, 49.0])
-    assert len(question._discoveries()) == 4  # 2M/delta is 80; all four have 80/4
-    question.capital[0, 1:, 0] = np.log([41.0, 39.0, 15.0, 15.0])
-    assert [c["candidate"] for c in question._discoveries()] == []
-    question.capital[0, 2, 0] = math.log(41.0)
-    assert [c["candidate"] for c in question._discoveries()] == [1, 2]
-
-
 @pytest.mark.validation
 @pytest.mark.parametrize("kind", first(1, ["yes-no", "unknown", "equal", "known"]))
 def test_capital_on_a_false_lift_has_mean_at_most_one(kind):
@@ -122,10 +107,10 @@ def test_intervals_hold_at_their_level_beside_the_claims():
     # level of an end drawn to the baseline, and of the two ends of the interval: delta in all
     drawn, ends = 0.75 * delta, 0.25 * delta
     assert drawn + ends <= delta
-    question.made = []
     for capital, low in [(1.01 / delta, plain.low[1]), (1.01 / drawn, 0.0)]:
         question.capital[0, 1] = math.log(capital / question.capital.shape[-1])
-        question.made = [question._record(0, 1, math.log(capital))]  # claimed to be better
+        made = {"candidate": 1, "claim": "better", "log_capital": math.log(capital), "block": 2}
+        question.said.made = [made]
         claims = run.state.claims()
         assert claims.better.tolist() == [1]
         assert claims.low[1] == low

@@ -14,7 +14,7 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms.pulls import Pulls
-from surepick.statistics.paired_kernels import paired_bounded_payoffs
+from surepick.proof.payoffs.paired_kernels import paired_bounded_payoffs
 
 SIDES = (1.0, -1.0)  # that the lead is larger, that it is smaller
 KINDS = {"known": 1.0, "symmetric": None, "equal": "equal", "yes-no": "yes-no", "bounded": (0, 1)}

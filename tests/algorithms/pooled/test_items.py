@@ -16,9 +16,9 @@ from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.parts import one_by_one
 from surepick.errors import CertificateError
+from surepick.proof.payoffs.paired_kernels import paired_bounded_payoffs
 from surepick.run.certificate import fingerprint
 from surepick.simulate.conformance.tools import failures
-from surepick.statistics.paired_kernels import paired_bounded_payoffs
 
 K, N = 8, 300
 

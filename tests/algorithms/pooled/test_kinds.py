@@ -15,10 +15,10 @@ from surepick.algorithms.pooled.kinds.bounded import BoundedPayoff, Results
 from surepick.algorithms.pooled.kinds.equal import Residuals, StudentPayoff
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricPayoff
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
-from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News
 from surepick.arrays.backend import backend_named
 from surepick.errors import CertificateError, InvalidInputError
+from surepick.proof.payoffs.stakes import PRECISIONS
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Instance
 from surepick.simulate.conformance.tools import chance, failures
@@ -81,7 +81,7 @@ def test_compiled_and_block_by_block_bets_are_the_same(kind):
     np.testing.assert_allclose(
         runs[0].state.question.capital, runs[1].state.question.capital, rtol=1e-8, atol=1e-9
     )
-    for name in ("spare", "close"):
+    for name in ("logs", "close"):
         mine, other = (getattr(run.state.question.closeness, name) for run in runs)
         np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-9)
 

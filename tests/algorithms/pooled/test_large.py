@@ -16,8 +16,8 @@ from surepick.algorithms.pooled.large.market import LargeMarket
 from surepick.algorithms.pooled.large.planner import LargePlanner
 from surepick.algorithms.pooled.large.rounding import information, round_many
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.arrays.backend import backend_named
+from surepick.proof.payoffs.stakes import PRECISIONS
 from surepick.simulate.trials import drive
 
 BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"])

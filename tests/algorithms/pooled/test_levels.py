@@ -9,7 +9,7 @@ from tests.algorithms.pooled.test_exact import after, around, begun, tell
 
 import surepick as sp
 from surepick.algorithms.pooled.leaders import Leaders
-from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS
+from surepick.proof.payoffs.stakes import ACCOUNTS, PRECISIONS
 
 KINDS = {"known": 1.0, "symmetric": "symmetric", "equal": "equal"}
 

@@ -17,22 +17,18 @@ from surepick.algorithms.pooled.compiled.market import CompiledMarket
 from surepick.algorithms.pooled.fit import Scales, block_fit, least_squares
 from surepick.algorithms.pooled.kinds.known import GaussianPayoff
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.market import (
-    ACCOUNTS,
-    DOUBT,
-    NEARNESS,
-    PRECISIONS,
-)
+from surepick.algorithms.pooled.market import DOUBT, NEARNESS
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.algorithms.pooled.state import PooledState
 from surepick.errors import CertificateError, InvalidInputError
+from surepick.proof.payoffs import kernels as payoff_kernels
+from surepick.proof.payoffs.normal import log_payoff
+from surepick.proof.payoffs.stakes import ACCOUNTS, PRECISIONS
 from surepick.run import Run
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Gaussian, instances, published, trials
 from surepick.simulate.conformance.tools import chance, failures
 from surepick.simulate.trials import drive, trial
-from surepick.statistics import payoff_kernels
-from surepick.statistics.payoffs import log_payoff
 
 GAUSSIAN = GaussianPayoff(PRECISIONS)
 
@@ -243,7 +239,7 @@ def test_a_block_says_nothing_about_directions_it_did_not_measure():
 
 
 def test_compiled_psi_is_the_one_of_the_boundary():
-    from surepick.statistics.payoffs import log_psi
+    from surepick.proof.payoffs.normal import log_psi
 
     grid = np.concatenate([np.linspace(-60, 60, 2401), [-1e6, 1e6, -30.0, 30.0]])
     compiled = np.array([payoff_kernels.log_psi(z) for z in grid])

@@ -1,6 +1,5 @@
 """The m best: bets on who is not among them, designs for the boundary, and what is refused."""
 
-import itertools
 import math
 
 import numpy as np
@@ -9,7 +8,6 @@ from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.direct import direct_counts, pair_counts
-from surepick.algorithms.pooled.questions.top import TopM
 from surepick.errors import InvalidInputError
 
 MEANS = np.array([0.2, 0.9, 0.15, 0.85, 0.3, 0.7])
@@ -66,52 +64,10 @@ def test_no_capital_grows_against_options_that_are_among_the_best():
         for _ in range(4):
             batch = run.ask()
             run.tell(batch, means[batch.arms] + rng.normal(size=batch.size))
-        found.append(np.exp(run.state.question._counted()[1:]))
+        found.append(np.exp(run.state.question.purses.against()[1:]))
     every = np.array(found)
     assert every.mean() <= 1.0 + 3.0 * every.mean(axis=1).std() / math.sqrt(len(every))
     assert every.max() > 1.5  # bets were made
-
-
-def test_who_comes_in_the_place_of_another_goes_on_with_what_counted():
-    problem = sp.Problem(np.eye(5), noise=1.0)
-    config = sp.algorithms.PooledPeleg(0.1, top=3)
-    question = config.begin(problem, np.random.default_rng(0)).question
-    assert isinstance(question, TopM)
-    question._make_sure(np.array([0, 1, 2]))
-    assert question.sure == [0, 1]
-    question.by_sure[0] += 2.0
-    question.by_sure[1] += 1.0
-    question.by_others += 3.0
-    np.testing.assert_allclose(question.against(), [1.0, 2.0, 1.0, 1.0, 1.0])  # not one's own rival
-    question._make_sure(np.array([2, 1, 0]))  # another order of the same: all stay
-    assert question.sure == [0, 1]
-    question._make_sure(np.array([0, 3, 2]))
-    assert question.sure == [0, 3]
-    totals = [np.logaddexp(*capital.T) for capital in (*question.by_sure, question.by_others)]
-    for total in totals:  # who stays keeps no more than what was bet on who left
-        np.testing.assert_allclose(total, [1.0, 2.0, 1.0, 1.0, 1.0])
-
-
-def test_luck_cannot_choose_which_of_two_counts():
-    """All outcomes of fair bets on two that are not among the best; the poorer of them leaves.
-
-    Option 4 is one of the three best, as 2 and 3 are; bets on these grow. Its capital may reach 6.8
-    with probability 1/6.8 at most; if who stays kept everything it would in 0.23 of all cases.
-    """
-    problem, reached = sp.Problem(np.eye(5), noise=1.0), 0
-    for flips in itertools.product([0.1, 1.9], repeat=6):
-        begun = sp.algorithms.PooledPeleg(0.1, top=3).begin(problem, np.random.default_rng(0))
-        question = begun.question
-        question._make_sure(np.array([0, 1, 2]))
-        question.by_others += 9.0
-        for k in (0, 1):
-            question.by_sure[k] += sum(map(math.log, flips[3 * k : 3 * k + 3]))
-        richer = int(sum(flips[3:]) > sum(flips[:3]))
-        question._make_sure(np.array([richer, 3, 2]))
-        question.by_others += 9.0
-        question.by_sure[question.sure.index(3)] += 9.0
-        reached += question._counted()[4] >= math.log(6.8)
-    assert reached / 64 <= 1 / 6.8
 
 
 def test_a_run_goes_on_the_same_after_it_was_saved():

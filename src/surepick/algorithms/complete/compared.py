@@ -3,13 +3,12 @@
 The baseline is one of the options, or a number that stands in each of its cells. Of each other
 option x there is capital against "x is not better" and against "x is not worse"; with epsilon also
 against "x is epsilon better, or more" and "epsilon worse, or more", the smaller of which counts
-against "x is at least epsilon away". The bets are those of :mod:`surepick.statistics.complete`, on
+against "x is at least epsilon away". The bets are those of :mod:`surepick.proof.payoffs.table`, on
 the lead of x over the baseline and on the opposite. Where a lead cannot be made up any more, the
 claim is certain.
 
-How sure claims are: all of them together with probability 1 − delta, by the steps of
-:mod:`surepick.algorithms.pooled.questions.steps` with equal weights (here bets begin with the first
-item); or a share, by e-BH. Who is decided meets no further items, so that its capital stays and its
+How sure claims are: :mod:`surepick.proof.claims`, with equal weights (here bets begin with the
+first item). Who is decided meets no further items, so that its capital stays and its
 claim with it. At the end everything is known; who then has the same total as the baseline is
 neither better nor worse.
 """
@@ -24,16 +23,16 @@ import numpy as np
 from surepick.algorithms.base import Claims
 from surepick.algorithms.complete.grid import Grid
 from surepick.algorithms.complete.settings import CompleteSettings
-from surepick.algorithms.pooled.questions import steps
-from surepick.algorithms.pooled.questions.baseline import CLAIMS, CLOSE, SIDES
+from surepick.algorithms.pooled.questions.baseline import CLAIMS
 from surepick.algorithms.questions import candidate_of
 from surepick.algorithms.remembered import Remembered
-from surepick.arrays.grid import coarse, first_best, level, reached
+from surepick.arrays.grid import level
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.statistics.complete import WEIGHTS, log_sum, walk
+from surepick.proof.claims import BETTER, CLOSE, WORSE, ClaimsMade
+from surepick.proof.payoffs.table import WEIGHTS, walk
+from surepick.proof.purses import begun, least, total
 
-_START = np.log(WEIGHTS)
 _SURE = 1e6  # log capital where nothing is left to chance
 _ROUNDING = 1e-9  # of a total: this near to a number times all items it is the same
 
@@ -41,7 +40,7 @@ _ROUNDING = 1e-9  # of a total: this near to a number times all items it is the 
 class Compared(Remembered):
     """Capital on both sides of the baseline, and what was claimed."""
 
-    saved: ClassVar[tuple[str, ...]] = ("capital", "near", "certain_of", "made", "blocks")
+    saved: ClassVar[tuple[str, ...]] = ("capital", "near", "certain_of", "blocks")
 
     def __init__(self, config: CompleteSettings, problem: Problem, grid: Grid) -> None:
         self.config, self.problem, self.grid = config, problem, grid
@@ -56,27 +55,31 @@ class Compared(Remembered):
         else:
             self.number = grid.scale.share(problem.sign * config.threshold) * unit
             self.down, self.up = self.number, unit - self.number
-        self.capital: FloatArray = np.tile(_START, (2, K, 1))  #: logs: better and worse
+        share = config.claims == "fdr"
+        self.said = ClaimsMade(self.others, CLAIMS, config.delta, share=share, lasting=True)
+        self.capital: FloatArray = begun((2, K), WEIGHTS)  #: logs: better and worse
         self.near: FloatArray = self.capital.copy()  #: not epsilon worse, and not epsilon better
         self.certain_of: BoolArray = np.zeros((3, K), dtype=bool)  #: each of ``CLAIMS``
-        self.made: list[dict[str, Any]] = []  #: claims
         self.blocks = 0
+
+    def save(self) -> dict[str, Any]:
+        return super().save() | {"made": self.said.made}
+
+    def load(self, memory: dict[str, Any]) -> None:
+        super().load(memory)
+        self.said.made = memory["made"]
 
     # -- bets ------------------------------------------------------------------------------
     def measured(self) -> IntArray:
         """Who meets the next items: the undecided, and the baseline."""
-        found = self._undecided()
+        found = self.said.undecided()
         return found if self.about is None else np.sort(np.append(found, self.about))
-
-    def _undecided(self) -> IntArray:
-        claimed = {claim["candidate"] for claim in self.made}
-        return np.array([x for x in self.others.tolist() if x not in claimed], dtype=np.int64)
 
     def settle(self, arms: IntArray, first: int, bets: bool) -> dict[str, Any]:
         """Bets on the items from this one on, if these have met all; what can be claimed now."""
         self.blocks += 1
         grid, unit = self.grid, self.grid.scale.unit
-        rows = self._undecided()
+        rows = self.said.undecided()
         own = grid.scores[:, : grid.met]
         if bets:
             base = self.number if self.about is None else own[self.about]
@@ -88,11 +91,15 @@ class Compared(Remembered):
                 for _, paid in walk(leads, first, grid.items, slack):
                     self.near[:, rows] += paid
         self._see_certain(rows)
-        if self.config.claims == "fdr":
-            self._discover()
-        else:
-            self._claim()
+        self.said.settle(self.sides()[:, self.others], self._record)
         return {}
+
+    def _record(self, kind: int, number: int) -> dict[str, Any]:
+        """What a claim says of its evidence."""
+        arm = self.others[number]
+        held = total(self.capital)[kind, arm] if kind != CLOSE else total(self.near)[:, arm].min()
+        certain = bool(self.certain_of[kind, arm])
+        return {"log_capital": float(held), "certain": certain, "block": self.blocks}
 
     @property
     def _slack(self) -> int:
@@ -123,77 +130,28 @@ class Compared(Remembered):
 
     def sides(self) -> FloatArray:
         """Log capital on each side, and with epsilon on being close, (2 or 3, K)."""
-        found = [*log_sum(self.capital)]
+        found = [*total(self.capital)]
         if self.config.epsilon > 0:
-            found.append(np.minimum(*log_sum(self.near)))
+            found.append(least(*total(self.near)))
         logs = np.stack(found)
         return np.where(self.certain_of[: len(logs)], _SURE, logs)
-
-    def _kinds(self) -> IntArray:
-        """What was claimed about the others, by number; −1 for nothing."""
-        claimed = {claim["candidate"]: claim["claim"] for claim in self.made}
-        return steps.claimed_by_number(claimed, self.others, CLAIMS)
-
-    def _claim(self) -> None:
-        """Whatever may be claimed; each claim may be what another one has waited for."""
-        if not len(self.others):
-            return
-        sides, claimed = self.sides()[:, self.others], self._kinds()
-        weights = np.ones_like(sides)
-        while True:
-            needed = steps.needed(weights, sides, claimed, self.config.delta)
-            spare = np.where(claimed < 0, sides - needed, -math.inf)
-            kind, number = np.unravel_index(first_best(spare.ravel()), spare.shape)
-            if claimed[number] >= 0 or not reached(sides[kind, number], needed[kind, number]):
-                break
-            claimed[number] = kind
-            self._make(int(kind), int(self.others[number]))
-
-    def _discover(self) -> None:
-        """e-BH: as many claims as have the capital that so many take."""
-        sides = self.sides()[:, self.others]
-        kinds = np.argmax(coarse(sides), axis=0)
-        top = sides[kinds, np.arange(len(kinds))]
-        order = np.argsort(-level(top), kind="stable")
-        k = np.arange(1, len(order) + 1)
-        enough = reached(top[order], np.log(2 * len(order) / (k * self.config.delta)))
-        known = self._kinds()
-        for i in order[: int(k[enough].max(initial=0))]:
-            if known[i] < 0:
-                self._make(int(kinds[i]), int(self.others[i]))
-
-    def _make(self, kind: int, arm: int) -> None:
-        logs = log_sum(self.capital)[:, arm]
-        held = float(logs[kind] if kind < 2 else log_sum(self.near)[:, arm].min())
-        self.made.append(
-            {
-                "candidate": arm,
-                "claim": CLAIMS[kind],
-                "log_capital": held,
-                "certain": bool(self.certain_of[kind, arm]),
-                "block": self.blocks,
-            }
-        )
 
     # -- where it stands -------------------------------------------------------------------
     def look(self) -> None:
         """Nothing to note."""
 
-    def _claimed(self, kind: str) -> list[int]:
-        return sorted(claim["candidate"] for claim in self.made if claim["claim"] == kind)
-
     @property
     def finished(self) -> bool:
         """Whether all are decided, or all items were met."""
-        return not len(self._undecided()) or self.grid.whole(self.measured())
+        return self.said.finished or self.grid.whole(self.measured())
 
     def open(self) -> list[int]:
         """Nothing is known about these; at the end, who has the same total is known."""
-        return [] if self.finished else self._undecided().tolist()
+        return [] if self.finished else self.said.undecided().tolist()
 
     def tied(self) -> list[int]:
         """With the same total as the baseline, all items met."""
-        return self._undecided().tolist() if self.finished else []
+        return self.said.undecided().tolist() if self.finished else []
 
     @property
     def active(self) -> IntArray:
@@ -206,7 +164,7 @@ class Compared(Remembered):
 
     def named(self) -> list[int]:
         """The one furthest ahead of those that are better, or the baseline."""
-        better = self._claimed(SIDES[0])
+        better = self.said.of(BETTER).tolist()
         if not better and self.about is not None:
             return [self.about]
         some = better or self.others.tolist()
@@ -259,8 +217,7 @@ class Compared(Remembered):
         better, worse = self.sides()[:2] >= math.log(2.0 / config.delta)
         low = np.where(better, np.maximum(low, 0.0), low) * per_item
         high = np.where(worse, np.minimum(high, 0.0), high) * per_item
-        found = {name: np.array(self._claimed(name), dtype=np.int64) for name in CLAIMS}
-        decided = np.isin(self.others, np.concatenate([found[name] for name in SIDES]))
+        kinds = self.said.by_number()
         if self.about is None:
             words = f"{config.threshold:.12g}"
         else:
@@ -268,10 +225,10 @@ class Compared(Remembered):
             low[self.about] = high[self.about] = 0.0
         return Claims(
             words,
-            found[SIDES[0]],
-            found[SIDES[1]],
-            found[CLOSE],
-            self.others[~decided],
+            self.others[kinds == BETTER],
+            self.others[kinds == WORSE],
+            self.others[kinds == CLOSE],
+            self.others[~np.isin(kinds, (BETTER, WORSE))],
             width * self.lifts(),
             low,
             high,
@@ -285,4 +242,4 @@ class Compared(Remembered):
             asked["threshold"] = self.config.threshold
         else:
             asked["baseline"] = self.about
-        return {"question": asked, "claims": self.made}
+        return {"question": asked, "claims": self.said.made}

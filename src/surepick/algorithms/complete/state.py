@@ -2,7 +2,7 @@
 
 All options that are in meet the next items of the order together, block by block. What is bet on
 them is a matter of the question (:mod:`.race`, :mod:`.compared`), with the bets of
-:mod:`surepick.statistics.complete`. At the latest all items are met, and everything is known.
+:mod:`surepick.proof.payoffs.table`. At the latest all items are met, and everything is known.
 
 - Who is in, and what is bet on, is decided between blocks; a block that was begun is completed.
 - While a block is measured, the next items may be asked for, from those that are in then: a bet
@@ -43,7 +43,7 @@ from surepick.algorithms.pooled.prices import within
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.statistics.complete import new_items
+from surepick.proof.payoffs.table import new_items
 from surepick.statistics.spending import Spent
 
 RULE = 1  #: by which bets are made

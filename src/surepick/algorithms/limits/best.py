@@ -20,7 +20,7 @@ from surepick.algorithms.limits.question import Keeping
 from surepick.arrays.grid import level, reached
 from surepick.arrays.types import BoolArray, FloatArray
 from surepick.promise import Promise
-from surepick.statistics.accepting import ACCEPTING, RACING
+from surepick.proof.accepting import ACCEPTING, RACING
 
 
 class BestThatKeeps(Decision):

@@ -34,7 +34,7 @@ one left is the answer. None left: nobody keeps the limits.
 With a tolerance η or ε, an answer x̂ is also accepted when for each x that is in, x̂ among them,
 min(capital on "x̂ keeps the limits up to η", capital on "x̂ is better than x less ε") reaches K/(sδ)
 (for x̂ itself the first alone). The others are ruled out, and S is reached, at 1/((1 − s)δ); s is a
-share (:mod:`surepick.statistics.accepting`). If x is the best of those that keep the limits, it is
+share (:mod:`surepick.proof.accepting`). If x is the best of those that keep the limits, it is
 ruled out with probability (1 − s)δ; and each x̂ that misses a limit by more than η, or is worse than
 x by more than ε, is accepted with sδ/K. If nobody keeps the limits, S or one of the K acceptances
 errs. ∎
@@ -44,13 +44,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.limits.marks import START, Mark, OnMarks, Sides, total
+from surepick.algorithms.limits.marks import Mark, OnMarks, Sides
 from surepick.algorithms.limits.measured import Bets
 from surepick.arrays.types import BoolArray, FloatArray
+from surepick.proof.payoffs.stakes import ACCOUNTS
+from surepick.proof.purses import begun, longer, total
+
+_START = np.log(ACCOUNTS)
 
 PURSE, BROKEN, AVERAGE = 0.8, 0.1, 0.1  # shares of W
 LED = 0.8  # of S: what is bet on who leads
@@ -99,7 +103,7 @@ class Capital(Sides):
         super().__init__(K, marks, loose)
         self.epsilon = epsilon
         self.met: BoolArray = there.copy()  #: whom averages are over: who is there at its start
-        self.ahead: FloatArray = np.tile(START, (K, K, 1))  # r better than x: (x, r, J)
+        self.ahead: FloatArray = begun((K, K), np.array(ACCOUNTS))  # r better than x: (x, r, J)
         self.close: FloatArray = self.ahead.copy()  # r better than x less epsilon
         # the two sides of each factor of a purse, over the blocks in which r was x's rival
         self.led_keeps: FloatArray = np.zeros((K, K, L))
@@ -111,12 +115,12 @@ class Capital(Sides):
         """So many options more, behind all others."""
         self.met = np.append(self.met, np.zeros(count, dtype=bool))
         for name in ("ahead", "close"):
-            setattr(self, name, _longer(getattr(self, name), count, (0, 1), START))
+            setattr(self, name, longer(getattr(self, name), count, (0, 1), _START))
         for name in Sides.names:
-            setattr(self, name, _longer(getattr(self, name), count, (1,), START))
+            setattr(self, name, longer(getattr(self, name), count, (1,), _START))
         for name, axes in (("led_keeps", (0, 1)), ("led_ahead", (0, 1)), ("alone", (0,))):
-            setattr(self, name, _longer(getattr(self, name), count, axes, 0.0))
-        self.somebody = _longer(self.somebody, count, (0,), 0.0)
+            setattr(self, name, longer(getattr(self, name), count, axes, 0.0))
+        self.somebody = longer(self.somebody, count, (0,), 0.0)
 
     def settle(self, paid: Paid, surest: Surest) -> None:
         """Pay out a block."""
@@ -178,11 +182,3 @@ class Capital(Sides):
         np.fill_diagonal(close, math.inf)
         least = np.minimum(kept, np.where(alive, close, math.inf).min(axis=1))
         return np.where(alive, least - goal, -math.inf)
-
-
-def _longer(old: FloatArray, count: int, axes: tuple[int, ...], begin: Any) -> FloatArray:
-    """With so many more along these axes, which begin with this."""
-    new = np.empty([n + count * (axis in axes) for axis, n in enumerate(old.shape)])
-    new[...] = begin
-    new[tuple(slice(n) for n in old.shape)] = old
-    return new

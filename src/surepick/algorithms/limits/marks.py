@@ -14,10 +14,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.limits.measured import Bets
-from surepick.algorithms.pooled.market import ACCOUNTS
 from surepick.arrays.types import BoolArray, FloatArray
-
-START = np.log(ACCOUNTS)
+from surepick.proof.payoffs.stakes import ACCOUNTS
+from surepick.proof.purses import begun, total
 
 
 class Mark(NamedTuple):
@@ -72,7 +71,7 @@ class Sides:
     def __init__(self, K: int, marks: Sequence[Mark], loose: bool) -> None:
         L = len(marks)
         self.marks, self.loose = marks, loose
-        self.keeps: FloatArray = np.tile(START, (L, K, 1))
+        self.keeps: FloatArray = begun((L, K), np.array(ACCOUNTS))
         self.breaks: FloatArray = self.keeps.copy()
         self.within: FloatArray = self.keeps.copy()  # keeps, up to the tolerance
 
@@ -109,8 +108,3 @@ class Sides:
     def sure(self, logs: FloatArray, kept: bool) -> FloatArray:
         """Log capital (L, …, K), where a margin to an option itself is certain."""
         return np.array([mark.sure(own, kept) for mark, own in zip(self.marks, logs)])
-
-
-def total(logs: FloatArray) -> FloatArray:
-    """Log capital of all accounts together, which come last."""
-    return np.logaddexp.reduce(logs, axis=-1)

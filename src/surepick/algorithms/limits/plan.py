@@ -22,11 +22,12 @@ from surepick.algorithms.limits.capital import (
     Capital,
     Surest,
 )
-from surepick.algorithms.limits.marks import Mark, total
+from surepick.algorithms.limits.marks import Mark
 from surepick.algorithms.limits.measured import Measured
 from surepick.algorithms.limits.purses import OF_PURSE, Purses
 from surepick.arrays.grid import coarse, level
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.proof.purses import total
 
 _CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
 _LEAST = 0.5  # log capital that everything is taken to lack at least

@@ -22,7 +22,6 @@ from surepick.algorithms.limits.measured import WAYS, Measured
 from surepick.algorithms.limits.question import Further, Limited
 from surepick.algorithms.limits.traffic import GuardedTraffic
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS
 from surepick.algorithms.pooled.pace import USUAL
 from surepick.algorithms.pooled.parts import Parts, dealt, dealt_again
 from surepick.algorithms.pooled.past import past_blocks
@@ -33,6 +32,7 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.promise import Promise
+from surepick.proof.payoffs.stakes import ACCOUNTS, PRECISIONS
 from surepick.statistics.spending import Spent
 
 _BY_SIDE = 0.85  # of delta: whether a limit is kept; the rest is for by how much

@@ -26,7 +26,7 @@ all arrows together are right with probability at least 1 − δ/2, as of two di
 P(x preferred to x̂) > ½ + ε is ruled out, by factors 1 + λ (y − ½ + ε) with y = 1 where x̂ is
 preferred. A share s of the capital is for that, and of it 1/(K − 1) for each other that could be
 accepted wrongly; what is bet on ruling x out counts with it
-(:mod:`surepick.statistics.accepting`). It may be moved there on the way, of what is held then, with
+(:mod:`surepick.proof.accepting`). It may be moved there on the way, of what is held then, with
 bets that begin anew: what is shown is about the purse of the one that beats everyone.
 
 *Close to everyone.* With ``confirm`` x̂ is accepted instead once for **every** r, ruled out or not,
@@ -104,7 +104,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.statistics.accepting import ACCEPTING, Shares
+from surepick.proof.accepting import ACCEPTING, Shares
 from surepick.statistics.strengths import Strengths
 
 #: weights of the stakes, the one that follows the evidence first

@@ -24,12 +24,13 @@ import numpy as np
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.market import ACCOUNTS, NEARNESS, Market
+from surepick.algorithms.pooled.market import NEARNESS, Market
 from surepick.algorithms.pooled.parts import Parts
 from surepick.algorithms.pooled.payoff import HalfKept, Payoff
 from surepick.algorithms.pooled.rounding import rounding_of
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
+from surepick.proof.payoffs.stakes import ACCOUNTS
 
 
 def ways_of(problem: Problem, items: int | None = None) -> tuple[str, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.market import Market
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.proof.claims import CAUTION
+from surepick.proof.closeness import Closeness
 
-CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
 RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
 LEAST = 0.5  # log capital that each lead is taken to lack at least
 

@@ -11,17 +11,8 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
-from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 
-# Prior precisions of the stakes, as multiples of what the first block would tell about the same
-# difference if it made one pull per dimension; and the capital that each account starts with. One
-# account alone is best when the run takes 3 to 30 times as many pulls; two cover easy and hard.
-PRECISIONS = (10.0, 150.0)
-ACCOUNTS = (1 / 3, 2 / 3)
-# The precisions where reports of many visitors are dealt: leads of sites are small beside how much
-# single visitors differ, and a tenth of a report says little about them.
-OF_REPORTS = (150.0, 1500.0)
 # A rival that trails the leader by z standard errors gets exp(−DOUBT z²) of its share.
 DOUBT = 4.0
 RIVALS = 8  # the leader and those who trail it least
@@ -111,11 +102,3 @@ class Market(ABC):
         shift: float,
     ) -> None:
         """Add to the log capital (M, J) what bets on the first few rivals paid."""
-
-
-def all_accounts(backend: Backend, capital: Any) -> Any:
-    """Log capital (M,) of all accounts together, from (M, J)."""
-    total = capital[:, 0]
-    for j in range(1, capital.shape[1]):
-        total = backend.xp.logaddexp(total, capital[:, j])
-    return total

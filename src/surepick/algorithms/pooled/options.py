@@ -32,7 +32,7 @@ import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.statistics.accepting import Shares
+from surepick.proof.accepting import Shares
 
 GONE = -1  #: in the place of the pulls after which a candidate was dropped: it was retired
 NOBODY = -1  #: in the place of a leader whose accounts count no more

@@ -16,7 +16,7 @@ import numpy as np
 
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
-from surepick.statistics.stakes import array_stakes, normal_stakes
+from surepick.proof.payoffs.stakes import array_stakes, normal_stakes
 
 
 class Bets(NamedTuple):

@@ -28,9 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS, Pairs
+from surepick.algorithms.pooled.market import Pairs
 from surepick.arrays.types import FloatArray
-from surepick.statistics.payoffs import log_psi
+from surepick.proof.payoffs.normal import log_psi
+from surepick.proof.payoffs.stakes import ACCOUNTS, PRECISIONS
 
 _STAKES = 8  # of bounded rewards
 _CLEAR = 3.0  # standard errors that a stake is best for, at 4, 16, 64 … times the unit

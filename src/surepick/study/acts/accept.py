@@ -1,7 +1,7 @@
 """What is close enough, named while a study is under way: options turned out to be nearly alike.
 
 It holds from then on, by what is measured later; nothing has to be assumed about why or when it was
-named (:mod:`surepick.statistics.accepting` has the proof). As changes of the options do, it takes
+named (:mod:`surepick.proof.accepting` has the proof). As changes of the options do, it takes
 effect when what is open is finished.
 """
 

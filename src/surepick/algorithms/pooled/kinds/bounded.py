@@ -12,14 +12,14 @@ from surepick.algorithms.pooled.guide import Guide, TrustedFeatures
 from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import OF_REPORTS, PRECISIONS
 from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, log_mean
 from surepick.algorithms.pooled.sums import BoundedSums
 from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
-from surepick.statistics.bounded import array_log_capped_payoff
+from surepick.proof.payoffs.bounded import array_log_capped_payoff
+from surepick.proof.payoffs.stakes import OF_REPORTS, PRECISIONS
 
 _SUCCESSES = 10.0  # that the overall mean counts for in the predicted mean of one arm
 _AS_MANY = 10.0  # pulls that the variance of all arms together counts for in that of one
@@ -36,7 +36,7 @@ class Results(NamedTuple):
 
 
 class BoundedPayoff(ArrayPayoff):
-    """The bets of :mod:`surepick.statistics.bounded`; columns are coefficients of the arms."""
+    """The bets of :mod:`surepick.proof.payoffs.bounded`; columns are coefficients of the arms."""
 
     def __init__(self, precisions: tuple[float, ...], low: float, high: float, yes_no: bool):
         super().__init__(precisions)
@@ -46,7 +46,7 @@ class BoundedPayoff(ArrayPayoff):
         return self.staked(self.stakes(bets), news, block)
 
     def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.payoff_kernels import bounded_payoffs
+        from surepick.proof.payoffs.kernels import bounded_payoffs
 
         results = tuple(block.facts)
         return bounded_payoffs(
@@ -75,7 +75,7 @@ class DirectBoundedPayoff(BoundedPayoff):
     """Bets on bounded rewards of pairs of arms: only the rewards of the two arms count."""
 
     def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.payoff_kernels import direct_bounded_payoffs
+        from surepick.proof.payoffs.kernels import direct_bounded_payoffs
 
         results = tuple(block.facts)
         return direct_bounded_payoffs(

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.kinds.reading import DIGITS, LEAST_VARIANCE, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News
 from surepick.algorithms.pooled.sums import StudentSums
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
-from surepick.statistics.student import array_log_student_payoff, legendre, log_constant
+from surepick.proof.payoffs.stakes import PRECISIONS
+from surepick.proof.payoffs.student import array_log_student_payoff, legendre, log_constant
 
 
 class Residuals(NamedTuple):
@@ -23,10 +23,10 @@ class Residuals(NamedTuple):
 
 
 class StudentPayoff(ArrayPayoff):
-    """The bets of :mod:`surepick.statistics.student`."""
+    """The bets of :mod:`surepick.proof.payoffs.student`."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.payoff_kernels import student_payoffs
+        from surepick.proof.payoffs.kernels import student_payoffs
 
         facts: Residuals = block.facts
         squares, freedom = (facts.squares, float(facts.freedom)) if _says(facts) else (1.0, 1.0)

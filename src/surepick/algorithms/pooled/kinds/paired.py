@@ -16,12 +16,12 @@ from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.guide import Guide, squared_units
 from surepick.algorithms.pooled.kinds.reading import DIGITS, Reader, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.parts import MOST_PARTS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Seen, alone
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.proof.payoffs.stakes import PRECISIONS
 
 _LEAST_SHARE = 1e-4  # of the variance of all rewards of a block that is net of items, at least
 
@@ -42,8 +42,8 @@ class PairedPayoff(Payoff):
         self._width = width  # between the bounds of rewards, where there are any
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.paired_kernels import paired_bounded_payoffs, paired_contrasts
-        from surepick.statistics.payoff_kernels import symmetric_payoffs
+        from surepick.proof.payoffs.kernels import symmetric_payoffs
+        from surepick.proof.payoffs.paired_kernels import paired_bounded_payoffs, paired_contrasts
 
         on: OnItems = block.facts
         places, rivals = news.pairs

@@ -19,11 +19,11 @@ from surepick.algorithms.pooled.guide import Guide
 from surepick.algorithms.pooled.kinds.bounded import BoundedPayoff, RatesOfReports, Results
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import OF_REPORTS
 from surepick.algorithms.pooled.values import Seen, alone
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment
+from surepick.proof.payoffs.stakes import OF_REPORTS
 from surepick.statistics.mixed import worth
 
 _SUCCESSES = 10.0  # that a segment's overall rate counts for in the rate of one option there

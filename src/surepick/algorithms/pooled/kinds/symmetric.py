@@ -17,21 +17,21 @@ from surepick.algorithms.pooled.guide import squared_units
 from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.parts import MOST_PARTS, parts_for_all
 from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, log_mean
 from surepick.algorithms.pooled.sums import SymmetricSums
 from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.statistics.symmetric import array_log_kept, array_log_tanh_bet
+from surepick.proof.payoffs.stakes import PRECISIONS
+from surepick.proof.payoffs.symmetric import array_log_kept, array_log_tanh_bet
 
 
 class SymmetricPayoff(ArrayPayoff):
-    """The bets of :mod:`surepick.statistics.symmetric`; columns are estimates from each part."""
+    """The bets of :mod:`surepick.proof.payoffs.symmetric`; columns are estimates from each part."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.payoff_kernels import symmetric_payoffs
+        from surepick.proof.payoffs.kernels import symmetric_payoffs
 
         found = self.contrasts(news, block)
         return symmetric_payoffs(news.information, *found, self.stakes(bets))
@@ -67,7 +67,7 @@ class DirectSymmetricPayoff(SymmetricPayoff):
     """Symmetric bets on pairs of arms: a pair has as many contrasts as both arms have parts."""
 
     def contrasts(self, news: News, block: Any) -> tuple[FloatArray, IntArray]:
-        from surepick.statistics.payoff_kernels import direct_contrasts
+        from surepick.proof.payoffs.kernels import direct_contrasts
 
         facts: ArmParts = block.facts
         places, rivals = news.pairs

@@ -21,13 +21,14 @@ from surepick.algorithms.pooled.guide import Guide
 from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
-from surepick.algorithms.pooled.market import PRECISIONS, Pairs
+from surepick.algorithms.pooled.market import Pairs
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.sums import Sums
 from surepick.algorithms.pooled.values import Seen
 from surepick.arrays.backend import HOST
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.proof.payoffs.stakes import PRECISIONS
 from surepick.statistics.scores import normal_scores
 
 _HALF = 0.5
@@ -43,7 +44,7 @@ class Singles(NamedTuple):
 
 
 class WinsPayoff(Payoff):
-    """The bets of :mod:`surepick.statistics.wins` on pairs of options."""
+    """The bets of :mod:`surepick.proof.payoffs.wins` on pairs of options."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         stakes = self.stakes(bets)
@@ -53,7 +54,7 @@ class WinsPayoff(Payoff):
 
 def _paid(news: News, block: Any, means: FloatArray, stakes: FloatArray) -> FloatArray:
     """Log of what stakes (n, R, J, S) on shares of wins above ``means`` (n, R, J) pay."""
-    from surepick.statistics.wins_kernels import win_payoffs
+    from surepick.proof.payoffs.wins_kernels import win_payoffs
 
     (places, rivals), told = news.pairs, block.facts
     return win_payoffs(places, rivals, told.starts, told.values, means, stakes)
@@ -63,7 +64,7 @@ class WinsOnItemsPayoff(Payoff):
     """Bets on which of two options wins on an item that both have met, item by item."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.wins_kernels import paired_win_payoffs
+        from surepick.proof.payoffs.wins_kernels import paired_win_payoffs
 
         (places, rivals), on, stakes = news.pairs, block.facts, self.stakes(bets)
         # A lead in scores, of which a difference on one item has this variance, as a stake on wins.

@@ -38,7 +38,7 @@ class Ground(NamedTuple):
 class Question(ABC):
     """One question, with the bets that answer it so far."""
 
-    finished: bool  #: whether it is answered
+    finished: Any  #: whether it is answered
     #: the candidate that leads are measured from; None: the one that looks best
     about: Any = None
     decides_each = False  #: whether something is claimed of every candidate in the end

@@ -2,7 +2,7 @@
 
 Against each candidate x some capital is bet on "a rival beats x"; x is dropped when it reaches
 1/delta, and the question is answered when one is left. With epsilon a share of the capital is for
-bets on closeness (:mod:`surepick.algorithms.pooled.closeness`); it may be moved there on the way.
+bets on closeness (:mod:`surepick.proof.closeness`); it may be moved there on the way.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.lacking import BetsSoFar, Lacking, lacking
 from surepick.algorithms.pooled.leaders import Leaders
 from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
-from surepick.algorithms.pooled.market import Market, all_accounts
+from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.grid import first_best, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.statistics.accepting import Shares
+from surepick.proof.accepting import Shares
+from surepick.proof.closeness import Closeness
+from surepick.proof.purses import total
 
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
@@ -39,7 +40,9 @@ class Best(Question):
         )  # after so many pulls; 0: still in, below 0: retired
         self.capital: Any = np.tile(np.log(ground.ways.accounts), (M, 1))  # logs, (M, J)
         self.shares = Shares(self.epsilon)
-        self.closeness = Closeness(self._b, M, ground.ways, self.shares)  # with epsilon
+        self.closeness = Closeness(  # with epsilon
+            M, ground.ways.accounts, self.shares, backend=self._b
+        )
         #: for intervals, where a table of all pairs with the leader is small
         tabled = not ground.problem.large and ground.config.items is None
         self.leaders = Leaders(ground.ways, M) if tabled else None
@@ -78,7 +81,12 @@ class Best(Question):
         ground.ways.settle(market, self.capital, alive, blocks)
         found["dropped"] = self._drop(alive, pulls)
         if self.epsilon > 0:
-            self.closeness.bet(market, alive, blocks, self.epsilon, self.goal, self.against())
+            leader, others = int(market.rivals[0]), self._b.xp.asarray(alive, copy=True)
+            others[leader] = False
+            place = self.closeness.opened(leader)
+            spare = self.closeness.logs[place]
+            ground.ways.settle(market, spare, others, blocks, closeness=self.epsilon)
+            self.closeness.note(leader, self.against(), self.goal)
             winner = self.closeness.winner(self.dropped_at == 0)
             if winner is not None:
                 self.finished, self.best = True, winner
@@ -110,7 +118,7 @@ class Best(Question):
         return self.offered() if left is None else left
 
     def accept(self) -> None:
-        self.shares.accept(all_accounts(self._b, self.capital))
+        self.shares.accept(total(self.capital, self._b.xp))
         self.closeness.forget()
 
     def _only_left(self) -> BoolArray | None:
@@ -146,7 +154,7 @@ class Best(Question):
 
     def against(self) -> Any:
         """Log capital against each candidate, all accounts together."""
-        return all_accounts(self._b, self.capital) + self.shares.racing
+        return total(self.capital, self._b.xp) + self.shares.racing
 
     def look(self, means: Any) -> None:
         """The highest of those still in."""
@@ -172,7 +180,7 @@ class Best(Question):
         With x the best, and a named that is more than epsilon below it: the capital against x and
         that on "x is not more than epsilon better than a", summed over all a that ever lead, are
         both bets against what is true, of a capital that begins with 1
-        (:mod:`surepick.statistics.accepting`). It reaches 1/p with probability p at most.
+        (:mod:`surepick.proof.accepting`). It reaches 1/p with probability p at most.
         """
         share = self.progress()
         if self.epsilon > 0:

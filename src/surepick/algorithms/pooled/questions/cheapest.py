@@ -18,7 +18,7 @@ ruled out at 1/δ, so the answer is lost with probability δ at most, and who is
 answer; no union over candidates is paid. (For the first candidate the halves of F count twice.)
 
 With a tolerance η (``epsilon``) a share h of the capital is for that
-(:mod:`surepick.statistics.accepting`), and the first that is in is accepted once capital on "it is
+(:mod:`surepick.proof.accepting`), and the first that is in is accepted once capital on "it is
 not more than ε + η below s" is K/(hδ) for every s. All before it were ruled out, the answer among
 them with probability (1 − h)δ at most; and any of K candidates that is farther below the best is
 accepted with probability hδ/K.
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.kinds.wins import PER_LEAD
-from surepick.algorithms.pooled.lacking import CAUTION, LEAST, Lacking
+from surepick.algorithms.pooled.lacking import LEAST, Lacking
 from surepick.algorithms.pooled.leaders import Leaders
 from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
@@ -41,7 +41,9 @@ from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.statistics.accepting import ACCEPTING, for_racing
+from surepick.proof.accepting import ACCEPTING, for_racing
+from surepick.proof.claims import CAUTION
+from surepick.proof.purses import begun, least_of_others, total
 
 _CAPITAL = ("far", "close", "near", "led_far", "headed", "against", "dropped_at")
 _NEARLY = 1e-9  # of a lead: what seems to be exactly at the edge is good enough
@@ -61,7 +63,7 @@ class CheapestGood(Question):
         self.place: IntArray = np.argsort(self.order, kind="stable")
         self.finished, self.taken = M == 1, False
         self.goal = -math.log(config.delta)
-        start = np.tile(np.log(ground.ways.accounts), (M, M, 1))
+        start = begun((M, M), ground.ways.accounts)
         self.far: FloatArray = start  # logs of F, (x, s, J)
         self.close: FloatArray = start.copy()  # of C, (s, r, J)
         self.near: FloatArray = start.copy()  # the same up to the tolerance
@@ -88,7 +90,7 @@ class CheapestGood(Question):
         ground, alive = self.ground, self.dropped_at == 0
         leader, head = int(market.rivals[0]), self._head(market.means, alive)
         self.leaders.take(market, blocks)
-        far, close, everyone = _total(self.far), _total(self.close), np.arange(len(alive))
+        far, close, everyone = total(self.far), total(self.close), np.arange(len(alive))
         for number, (way, block) in enumerate(zip(ground.ways.ways, blocks)):
             own, payoff = ground.ways.own(number), ground.ways.payoff(way)
             pairs = market.pairs(everyone, everyone, block, payoff)
@@ -96,8 +98,8 @@ class CheapestGood(Question):
             self.close[:, :, own] += _others(pairs.raised(self.within).paid())
             if self.epsilon > 0:
                 self.near[:, :, own] += _others(pairs.raised(self.within + self.epsilon).paid())
-        self.led_far += (_total(self.far) - far)[:, leader]
-        self.headed[:, head] += (_total(self.close) - close)[:, head]
+        self.led_far += (total(self.far) - far)[:, leader]
+        self.headed[:, head] += (total(self.close) - close)[:, head]
         self.against = np.where(alive, self._capital(), self.against)
         lost = np.flatnonzero(alive & reached(self.against, self.goal))
         self.dropped_at[lost] = pulls
@@ -114,11 +116,11 @@ class CheapestGood(Question):
     def _capital(self) -> FloatArray:
         """Log of W, of all candidates; with a tolerance of its share."""
         M = len(self.against)
-        far = _total(self.far)
+        far = total(self.far)
         np.fill_diagonal(far, -math.inf)
         own = np.logaddexp(np.logaddexp.reduce(far, axis=1) - math.log(M - 1), self.led_far)
         own = own - math.log(2.0)
-        good, headed = _least(_total(self.close)), _least(self.headed)
+        good, headed = least_of_others(total(self.close)), least_of_others(self.headed)
         found = np.empty(M)
         for number, x in enumerate(self.order):
             before = self.order[:number]
@@ -131,7 +133,7 @@ class CheapestGood(Question):
 
     def _accepting(self, head: int) -> FloatArray:
         """Log capital on closeness of this one to everybody, up to the tolerance, (M,)."""
-        logs = _total(self.near)[:, head] + math.log(ACCEPTING / len(self.against))
+        logs = total(self.near)[:, head] + math.log(ACCEPTING / len(self.against))
         logs[head] = math.inf
         return logs
 
@@ -204,20 +206,8 @@ class CheapestGood(Question):
         return {"question": {"cheapest": self.asked}}
 
 
-def _total(logs: FloatArray) -> FloatArray:
-    """Log capital of all accounts together."""
-    return np.logaddexp.reduce(logs, axis=-1)
-
-
 def _others(paid: FloatArray) -> FloatArray:
     """Nothing is bet on how far candidates are from themselves."""
     everyone = np.arange(len(paid))
     paid[everyone, everyone] = 0.0
     return paid
-
-
-def _least(logs: FloatArray) -> FloatArray:
-    """Of each candidate, the least against any other one: (s, r) by s."""
-    logs = logs.copy()
-    np.fill_diagonal(logs, math.inf)
-    return logs.min(axis=0)

@@ -1,9 +1,10 @@
 """Which candidate has the best quantile?
 
 As :mod:`surepick.algorithms.pooled.questions.best`, with the bets of
-:mod:`surepick.statistics.quantiles` against each candidate. They are paid out on all measurements
-but those of blocks without bets. When options come or go, everybody keeps their capital, by the
-rules of :mod:`surepick.algorithms.pooled.options`, and goes on betting with it as at the beginning.
+:mod:`surepick.proof.payoffs.quantiles` against each candidate. They are paid out on all
+measurements but those of blocks without bets. When options come or go, everybody keeps their
+capital, by the rules of :mod:`surepick.algorithms.pooled.options`, and goes on betting with it as
+at the beginning.
 
 What to measure is chosen so that the evidence grows: at each number between the quantile of a
 candidate that is in and that of the leader, measurements of both together have to tell enough.
@@ -24,7 +25,7 @@ from surepick.algorithms.pooled.questions.base import Ground
 from surepick.algorithms.pooled.questions.best import Best
 from surepick.arrays.grid import coarse
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.statistics.quantiles import (
+from surepick.proof.payoffs.quantiles import (
     counts_below,
     counts_upto,
     interval,

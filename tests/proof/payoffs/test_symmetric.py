@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surepick.arrays.backend import backend_named
-from surepick.statistics.payoffs import log_payoff
-from surepick.statistics.symmetric import array_log_tanh_bet, log_symmetric_payoff
+from surepick.proof.payoffs.normal import log_payoff
+from surepick.proof.payoffs.symmetric import array_log_tanh_bet, log_symmetric_payoff
 
 contrasts = st.lists(st.floats(-50, 50), min_size=1, max_size=6).map(np.array)
 stakes = st.floats(0, 20)

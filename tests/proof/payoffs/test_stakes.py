@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import truncnorm
 
 from surepick.arrays.backend import backend_named
-from surepick.statistics.stakes import STAKES, array_stakes, normal_stakes
+from surepick.proof.payoffs.stakes import STAKES, array_stakes, normal_stakes
 
 
 @given(st.floats(-4.9, 30), st.floats(-6, 6).map(np.exp))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from surepick.statistics.payoffs import log_payoff, log_psi
+from surepick.proof.payoffs.normal import log_payoff, log_psi
 
 scores = st.floats(-30, 30)
 sizes = st.floats(-6, 6).map(math.exp)

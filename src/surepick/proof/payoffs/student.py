@@ -14,7 +14,7 @@ only, and the ratio of its densities at a mean of μ to a mean of 0 is
 (write the joint density of z and sqrt(RSS) in polar form: w is the radius). So this ratio is a bet
 with expectation 1 when the mean is 0. It increases in q for μ > 0, and q increases with the mean:
 when the mean is negative the expectation is below 1. Averaging over stakes μ from the cut normal
-of :mod:`surepick.statistics.payoffs` gives
+of :mod:`surepick.proof.payoffs.normal` gives
 
     sqrt(p/(p+I)) · E_w[psi((b + w q sqrt(I)) / sqrt(p+I))] / psi(b/sqrt(p)):
 
@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import FloatArray
-from surepick.statistics.payoffs import array_log_psi
+from surepick.proof.payoffs.normal import array_log_psi
 
 _NODES = 57  # of the quadrature over w: for I up to 1000 the mean under the null is 1 to 1e-8
 _REACH = 9.0  # widths of the integrand on either side of its peak

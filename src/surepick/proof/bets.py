@@ -20,7 +20,7 @@ of the capital after every one of them: an array of the same shape, so that thou
 series are one call. :func:`confidence_sequence` gives all means that are not refuted.
 
 The algorithms of this library bet block by block on many means at once, with stakes that they plan
-together with their measurements; the payoffs are those of :mod:`surepick.statistics`.
+together with their measurements; the payoffs are those of :mod:`surepick.proof.payoffs`.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from surepick.arrays.backend import HOST
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive, probability, real, whole
 from surepick.errors import InvalidInputError
-from surepick.statistics.payoffs import log_payoff
-from surepick.statistics.student import log_student_payoff
-from surepick.statistics.symmetric import array_log_tanh_bet
-from surepick.statistics.wins import log_wins
+from surepick.proof.payoffs.normal import log_payoff
+from surepick.proof.payoffs.student import log_student_payoff
+from surepick.proof.payoffs.symmetric import array_log_tanh_bet
+from surepick.proof.payoffs.wins import log_wins
 
 __all__ = ["bounded", "confidence_sequence", "gaussian", "symmetric", "t", "wins", "yes_no"]
 

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from surepick.statistics import wins
-from surepick.statistics.wins import CAP, MOST, STAKE, log_win_payoff, log_wins, win_moments
+from surepick.proof.payoffs import wins
+from surepick.proof.payoffs.wins import CAP, MOST, STAKE, log_win_payoff, log_wins, win_moments
 
 
 def by_enumeration(better, worse, stake, mean=0.5):
@@ -97,7 +97,7 @@ def test_all_ties_pay_nothing_and_all_wins_all():
 
 @pytest.mark.parametrize("kind", ["normal", "zeros"])
 def test_compiled_bets_are_the_same(kind):
-    from surepick.statistics.wins_kernels import win_payoffs
+    from surepick.proof.payoffs.wins_kernels import win_payoffs
 
     rng = np.random.default_rng(2)
     counts = np.array([5, 9, 0, 150])

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from surepick.statistics.quantiles import interval, log_capital, payoffs, place_of, quantile
+from surepick.proof.payoffs.quantiles import interval, log_capital, payoffs, place_of, quantile
 
 VALUES = np.array([0.0, 1.0, 2.0])
 

@@ -63,17 +63,12 @@ def for_racing(epsilon: float) -> float:
     return math.log(RACING) if epsilon > 0 else 0.0
 
 
-def for_closeness(number: int, to: int = 1) -> float:
-    """Logarithm of the share of the capital on closeness to the ``number``-th that ever led.
-
-    Shares of all that may ever lead add up to ``ACCEPTING``: there is no end to them. Where one
-    has to be close to each of ``to`` others, so many have the same share.
-    """
-    return math.log(ACCEPTING) + of_leader(number, to)
-
-
 def of_leader(number: int, to: int = 1) -> float:
-    """Logarithm of the part of what is for closeness that is for one leader."""
+    """Logarithm of the part of what is for closeness that the ``number``-th that ever led has.
+
+    The parts of all that may ever lead add up to 1: there is no end to them. Where one has to be
+    close to each of ``to`` others, so many have the same part.
+    """
     group = number // to + 1
     return -math.log(to * group * (group + 1))
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from surepick.statistics.bounded import CAP, log_capped_payoff
+from surepick.proof.payoffs.bounded import CAP, log_capped_payoff
 
 RATES = (0.0, 0.003, 0.05, 0.3, 0.5, 0.9, 1.0)
 EVERYTHING = 1e9  # a stake that is always cut to the cap

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from surepick.arrays.backend import backend_named
-from surepick.statistics.payoff_kernels import student_payoffs
-from surepick.statistics.payoffs import log_payoff
-from surepick.statistics.student import (
+from surepick.proof.payoffs.kernels import student_payoffs
+from surepick.proof.payoffs.normal import log_payoff
+from surepick.proof.payoffs.student import (
     array_log_student_payoff,
     legendre,
     log_constant,

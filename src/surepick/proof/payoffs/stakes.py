@@ -1,6 +1,6 @@
 """A few stakes in place of a normal distribution of them, for bets without a closed form.
 
-The stakes of :mod:`surepick.statistics.payoffs` are normal, cut at 0. Its quantiles in the middle
+The stakes of :mod:`surepick.proof.payoffs.normal` are normal, cut at 0. Its quantiles in the middle
 of equal shares stand for it: whatever the stakes are, an average of bets is a bet.
 """
 
@@ -14,6 +14,14 @@ from numpy.typing import ArrayLike
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import FloatArray
 
+# Prior precisions of the stakes, as multiples of what the first block would tell about the same
+# difference if it made one pull per dimension; and the capital that each account starts with. One
+# account alone is best when the run takes 3 to 30 times as many pulls; two cover easy and hard.
+PRECISIONS = (10.0, 150.0)
+ACCOUNTS = (1 / 3, 2 / 3)
+# The precisions where reports of many visitors are dealt: leads of sites are small beside how much
+# single visitors differ, and a tenth of a report says little about them.
+OF_REPORTS = (150.0, 1500.0)
 STAKES = 9
 _SHARES = (np.arange(STAKES) + 0.5) / STAKES
 _LEAST = -5.0  # who expects to lose by more than this many standard errors bets as at this one

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from surepick.arrays.compiled import compiled
-from surepick.statistics.payoff_kernels import CAP, _log_mean
+from surepick.proof.payoffs.kernels import CAP, _log_mean
 
 
 @compiled(work=lambda places, rivals, counts, *_: len(places) * len(rivals) * int(counts.max()))

@@ -6,14 +6,17 @@ import math
 import numpy as np
 import pytest
 
-from surepick.statistics import accepting
+from surepick.proof import accepting
 from surepick.verifier import accepting as twin
 
 
 def test_all_shares_together_are_at_most_the_whole_capital():
     assert accepting.for_racing(0.0) == 0.0
     for several in (1, 3):
-        shares = [math.exp(accepting.for_closeness(k, several)) for k in range(20_000)]
+        shares = [
+            math.exp(math.log(accepting.ACCEPTING) + accepting.of_leader(k, several))
+            for k in range(20_000)
+        ]
         whole = math.exp(accepting.for_racing(0.1)) + several * sum(shares) / several
         assert 1.0 - 1e-3 < whole <= 1.0 + 1e-12
 
@@ -26,7 +29,7 @@ def test_where_nobody_is_near_it_hardly_costs_anything():
 def test_the_verifier_knows_the_same_shares():
     assert accepting.for_racing(0.1) == pytest.approx(twin.RACING)
     for number, several in ((0, 1), (1, 1), (5, 3)):
-        mine = accepting.for_closeness(number, several)
+        mine = math.log(accepting.ACCEPTING) + accepting.of_leader(number, several)
         assert twin.ACCEPTING + twin.of_leader(number, several) == pytest.approx(mine)
 
 

@@ -6,16 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from surepick.statistics.complete import (
+from surepick.proof.payoffs.table import (
     STAKES,
     WEIGHTS,
     behind,
     log_paid,
-    log_sum,
     new_items,
     over_rivals,
     walk,
 )
+from surepick.proof.purses import total
 
 ORDERS = {n: np.array(list(itertools.permutations(range(n)))) for n in (4, 6)}
 
@@ -53,8 +53,8 @@ def test_over_all_orders_the_error_is_at_most_delta(delta):
     worst = 0.0
     for leads in tables(6):
         path, sure = capital(leads[ORDERS[6]])
-        total = log_sum(path + np.log(WEIGHTS)).max(axis=1)
-        worst = max(worst, float(((total >= -math.log(delta)) | sure.any(axis=1)).mean()))
+        held = total(path + np.log(WEIGHTS)).max(axis=1)
+        worst = max(worst, float(((held >= -math.log(delta)) | sure.any(axis=1)).mean()))
     assert worst <= delta
     assert worst > 0 or delta < 0.5  # the test can fail
 
@@ -124,7 +124,7 @@ def test_one_item_behind_among_many_that_differ():
     leads = np.zeros(n, dtype=np.int64)
     leads[:300], leads[300:601] = 1, -1
     path, sure = capital(rng.permuted(np.tile(leads, (orders, 1)), axis=1))
-    wrong = (log_sum(path + np.log(WEIGHTS)).max(axis=1) >= math.log(5)).mean()
+    wrong = (total(path + np.log(WEIGHTS)).max(axis=1) >= math.log(5)).mean()
     assert not sure.any()
     assert 0.05 < wrong < 0.2
 

@@ -1,4 +1,4 @@
-"""Compiled bets on direct comparisons: those of :mod:`surepick.statistics.wins` for all pairs."""
+"""Compiled bets on direct comparisons: those of :mod:`.wins` for all pairs."""
 
 # numba compiles these functions: their types are what the callers pass.
 # pyright: reportArgumentType=false, reportCallIssue=false
@@ -12,9 +12,9 @@ from bisect import bisect_left, bisect_right
 import numpy as np
 
 from surepick.arrays.compiled import compiled
-from surepick.statistics import wins
-from surepick.statistics.payoff_kernels import _log_mean
-from surepick.statistics.wins import CAP, MOST, STAKE
+from surepick.proof.payoffs import wins
+from surepick.proof.payoffs.kernels import _log_mean
+from surepick.proof.payoffs.wins import CAP, MOST, STAKE
 
 _moments = compiled(wins.win_moments)
 _log_payoff = compiled(wins.log_win_payoff)

@@ -11,7 +11,8 @@ import pytest
 import sympy as sp
 from sympy import Rational as R
 
-from surepick.statistics import bounded, payoffs, student, symmetric
+from surepick.proof.payoffs import bounded, student, symmetric
+from surepick.proof.payoffs import normal as payoffs
 
 mu, info, p = sp.symbols("mu I p", positive=True)
 lead, b, s = sp.symbols("lead b S", real=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surepick.algorithms.pooled.questions import steps
+from surepick.proof import claims as steps
 from surepick.verifier.rules.steps import Steps
 
 DELTA = 0.1
@@ -131,3 +131,33 @@ def test_the_prior_follows_lifts_and_the_verifier_agrees():
         assert np.exp(added) @ np.array([1, 2]) / 3 == pytest.approx(1)  # capital is only moved
     assert steps.prior_of(np.zeros(9), np.ones(9), np.ones(9)) == 1
     assert steps.prior_of(np.full(9, 9.0), np.ones(9), np.ones(9)) == 1 / 20
+
+
+@pytest.mark.parametrize("one_true", [False, True])
+def test_a_false_discovery_rate_takes_less_the_more_is_claimed(one_true):
+    """k claims take a capital of cM/(k delta) each, c statements about each being true at most."""
+    said = steps.ClaimsMade(
+        np.array([1, 2, 3, 5]), ("better", "worse"), DELTA, share=True, one_true=one_true
+    )
+    part = 0.5 if one_true else 1.0
+    for capital, made in (
+        ([81, 71, 61, 49], [1, 2, 3, 5]),
+        ([41, 39, 15, 15], []),
+        ([41, 41, 15, 15], [1, 2]),
+    ):
+        sides = np.full((2, 4), -50.0)
+        sides[0] = np.log(part * np.array(capital))
+        said.settle(sides, lambda kind, number: {"block": 1})
+        assert said.of(steps.BETTER).tolist() == made
+        assert said.finished == (len(made) == 4)
+    takes = np.exp(said.next_goals(sides))  # as the third
+    np.testing.assert_allclose(takes, 80 * part / 3)
+
+
+def test_claims_that_last_stay_when_capital_falls():
+    said = steps.ClaimsMade(np.array([0, 1]), ("better", "worse"), DELTA, share=True, lasting=True)
+    said.settle(np.log([[50.0, 1e-9], [1e-9, 1e-9]]), lambda kind, number: {"block": 1})
+    assert said.made == [{"candidate": 0, "claim": "better", "block": 1}]
+    said.settle(np.log([[25.0, 1e-9], [1e-9, 25.0]]), lambda kind, number: {"block": 2})
+    assert [claim["block"] for claim in said.made] == [1, 2]
+    assert said.undecided().tolist() == []

@@ -1,4 +1,4 @@
-"""Compiled payoffs: :mod:`surepick.statistics.payoffs` for all candidates and rivals at once."""
+"""Compiled payoffs: :mod:`surepick.proof.payoffs.normal` for all candidates and rivals at once."""
 
 # numba compiles these functions: their types are what the callers pass.
 # pyright: reportArgumentType=false, reportCallIssue=false
@@ -10,13 +10,13 @@ import math
 import numpy as np
 
 from surepick.arrays.compiled import compiled
-from surepick.statistics.bounded import CAP
-from surepick.statistics.symmetric import KEPT
+from surepick.proof.payoffs.bounded import CAP
+from surepick.proof.payoffs.symmetric import KEPT
 
 
 @compiled
 def log_psi(z):
-    """log(e^{z²/2} Φ(z)), as in :mod:`surepick.statistics.payoffs`."""
+    """log(e^{z²/2} Φ(z)), as in :mod:`surepick.proof.payoffs.normal`."""
     if z > -30.0:
         return 0.5 * z * z + math.log(0.5 * math.erfc(-z * math.sqrt(0.5)))
     t = 1.0 / (z * z)  # the tail's asymptotic series, exact to float64 out there
@@ -53,8 +53,8 @@ def gaussian_payoffs(bets, news, precisions):
 def student_payoffs(bets, news, precisions, squares, freedom, nodes, weights, constant):
     """As :func:`gaussian_payoffs` for noise of one unknown scale.
 
-    The same quadrature as :mod:`surepick.statistics.student`; ``squares`` in the unit of the past's
-    estimate of the noise; ``constant`` is that of the density of w.
+    The same quadrature as :mod:`surepick.proof.payoffs.student`; ``squares`` in the unit of the
+    past's estimate of the noise; ``constant`` is that of the density of w.
     """
     lead, information, unit = bets
     new_lead, told = news
@@ -211,8 +211,8 @@ def direct_contrasts(places, rivals, parts, means, shift):
 def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rewards between bounds.
 
-    Bets of :mod:`surepick.statistics.bounded`: ``coefficients`` (n, R, s) of a pull of each arm of
-    the block; of these arms, ``block`` has pulls, sums, Σ (reward − predicted)² and predictions.
+    Bets of :mod:`surepick.proof.payoffs.bounded`: ``coefficients`` (n, R, s) of a pull of each arm
+    of the block; of these arms, ``block`` has pulls, sums, Σ (reward − predicted)² and predictions.
     """
     n, R, J, _ = stakes.shape
     paid = np.zeros((n, R, J))

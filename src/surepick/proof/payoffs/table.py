@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.proof.purses import mixture
 
 #: λ as a share of 1/√v̂; one more stake follows the evidence. More of them take more cells: what
 #: they cost is more than what they find.
@@ -145,13 +146,6 @@ def over_rivals(scores: IntArray, first: int, unit: int) -> FloatArray:
     return np.clip(found, -1.0, 1.0)
 
 
-def log_sum(logs: FloatArray, axes: int = 1) -> FloatArray:
-    """Logarithm of all capital together, over the last so many axes."""
-    last = tuple(range(-axes, 0))
-    top = np.max(logs, axis=last, keepdims=True)
-    return np.log(np.sum(np.exp(logs - top), axis=last)) + np.squeeze(top, last)
-
-
 def new_items(leads: FloatArray, delta: float) -> tuple[float, float]:
     """Between which numbers the mean lead on new items lies, with probability at least 1 − delta.
 
@@ -179,7 +173,7 @@ def new_items(leads: FloatArray, delta: float) -> tuple[float, float]:
         for _ in range(20):
             mean = 0.5 * (low + high)
             own = np.minimum(stake, CAP / (1.0 + mean))
-            capital = log_sum(np.log1p(own * (values - mean)).sum(axis=1))
+            capital = mixture(np.log1p(own * (values - mean)).sum(axis=1))
             low, high = (mean, high) if capital >= goal else (low, mean)
         return low
 
