@@ -25,6 +25,8 @@ LOOKS: dict[str, tuple[str, str, str, str]] = {
     "alba": ("ALBA", "#E69F00", "D", "--"),
     "lucb": ("LUCB", "#56B4E9", "X", "--"),
     "peleg": ("PELEG (tight)", "#0072B2", "*", ":"),
+    "Theorem 1": ("Theorem 1", "#882255", "d", "-."),
+    "sum of phase bounds": ("sum of phase bounds", "#44AA99", "d", "--"),
     "pooled-peleg": ("PooledPeleg", "#000000", "h", "-"),
 }
 _SPARE = ("#999933", "#882255", "#44AA99", "#117733", "#AA4499")

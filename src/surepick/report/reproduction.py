@@ -19,7 +19,7 @@ from surepick.report.plots import Curve, Panel, draw_panel, look
 from surepick.simulate.table import Table
 
 LEVEL_WORDS = {
-    "printed": "as printed in each paper",
+    "printed": "as printed",
     "program": "of the public programs",
     "tight": "the best we can prove",
 }
@@ -42,7 +42,10 @@ def panel(plan: Reproduction, results: Results, key: str, level: str) -> Panel:
         curves.append(Curve(algorithm, x.tolist(), mean.tolist(), sd.tolist()))
     points = list(drawn.points)
     bound = [float(summary["lower_bound"][here & (summary["point"] == p)][0]) for p in points]
-    said = f"{plan.words}, constants {LEVEL_WORDS[level]}" if level else plan.words
+    counts = summary["trials"][here & np.isin(summary["algorithm"], plan.compared(drawn, level))]
+    few, many = int(counts.min()), int(counts.max())
+    said = f"{many} trials" if few == many else f"{few} to {many} trials"
+    said += _constants(level)
     return Panel(f"({key}) {drawn.title}\n{said}", drawn.axis, curves, (points, bound))
 
 
