@@ -53,7 +53,8 @@ _STUDY_VERBS = frozenset(_VERBS) - frozenset(
     ("verify", "stamp", "time", "plan", "lookback", "bench", "reproduce", "demo", "serve", "mcp")
 )
 # Verbs of acts, made from what these declare.
-_ACTS = ("correct", "withdraw", "set-aside", "add", "retire", "limit", "pause", "resume", "stop")
+_ACTS = ("correct", "withdraw", "set-aside", "accept", "add", "retire", "limit")
+_ACTS += ("pause", "resume", "stop")
 # Verbs that live beside others.
 _BESIDE = {"fail": "tell", "plot": "report", "mcp": "serve", "act": "acts"}
 _BESIDE |= {"copy": "manage", "delete": "manage", "list": "manage"}

@@ -26,7 +26,7 @@ def ways_out(name: str, content: dict[str, Any]) -> list[str]:
         return []
     accept = f"Accepting is not possible here: {near['refused']}."
     if not near["refused"]:
-        how = typed("accept", name, "--within", f"{near['epsilon']:g}", more="--reason …")
+        how = typed("accept", name, f"{near['epsilon']:g}", more="--reason …")
         said = f"Accept what is within {near['near']} of the best, from now on: {how}"
         accept = f"{said} ({_lower(near['forecast']['text'])})"
     return [

@@ -290,7 +290,8 @@ class StudyCore(ABC):
         lists it. Set a period or stratum aside before it begins (the days of a sale, say), and the
         promise stays as it is. Otherwise the promise says what it rests on: with ``blind`` that it
         was decided without seeing results, as whoever does it claims; else that the reason has
-        nothing to do with which option is better. Never drop a day because of who won on it.
+        nothing to do with which option is better. Never drop a day because of who won on it. It
+        cannot be undone.
 
         Parameters
         ----------

@@ -47,6 +47,8 @@ def near_of(run: Run, ahead: Outlook | None) -> dict[str, Any] | None:
     labels, apart = run.problem.candidate_labels, run.problem.noise_kind.apart
     unit = "visit" if run.waits is not None else "measurement"
     epsilon = _rounded_up(found.resolved)
+    least = _least(run, ahead, found, epsilon)
+    table = "" if least is None else f" {least}"
     return {
         "options": [labels[found.leader], labels[found.other]],
         "lead": found.lead,
@@ -59,6 +61,7 @@ def near_of(run: Run, ahead: Outlook | None) -> dict[str, Any] | None:
             f"Nearly equal: {labels[found.leader]!r} is ahead of {labels[found.other]!r} by "
             f"{apart(float(f'{found.lead:.2g}'))} so far, and as much work again "
             f"({plural(run.samples, unit)}) would only tell leads from about {apart(epsilon)} on."
+            f"{table}"
         ),
     }
 
@@ -92,6 +95,22 @@ def _half(run: Run) -> float | None:
         return None
     now, then = (items / met - 1.0), (items / (2 * met) - 1.0)
     return then / now
+
+
+def _least(run: Run, ahead: Outlook | None, found: _Pair, epsilon: float) -> str | None:
+    """Of a complete table: of how many items it takes to show closeness, at least."""
+    items = run.algorithm.measured_on()
+    if items is None or not run.algorithm.each_once or ahead is None:
+        return None
+    met = int(run.pulls[list(run.active)].max())
+    varies = float(ahead.error[found.other]) ** 2 * met / (items - met)  # v/N
+    known = (epsilon + found.lead) ** 2 / (2.0 * varies * -math.log(run.algorithm.delta))
+    share = 1.0 / (1.0 + known)
+    return (
+        f"To show that they are within {run.problem.noise_kind.apart(epsilon)} takes about "
+        f"{max(math.ceil(share * items), met):,} of the {items:,} items at least; the whole table "
+        "decides in any case."
+    )
 
 
 def _rounded_up(value: float) -> float:

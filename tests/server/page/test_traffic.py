@@ -201,6 +201,7 @@ def test_a_day_is_set_aside_on_the_page(open_page, client, picture):
     page.get_by_label("Why", exact=True).fill("bots")
     picture(page, "set-aside", part=card)
     card.get_by_role("button", name="Set it aside for all options").click()
+    page.get_by_role("dialog").get_by_role("button", name="Set it aside").click()
     said = "Period 'monday' is set aside for all options: 1,000 visits do not count"
     expect(card.get_by_text(said)).to_be_visible()
     assert study.status()["samples"] == 0

@@ -61,9 +61,11 @@ class Accepted:
 class _Accept(ChangeRun):
     change = Accepted
     kind, link = "accept", ACCEPTED
+    short = "Accept from now on what is nearly as good as the best."
     about = (
         "Accept from now on whatever is within epsilon of the best, as options are nearly alike. "
-        "The guarantee stands, whatever the reason; the batch that is open is finished first."
+        "The guarantee stands, whatever you have seen: what shows that an option is close enough "
+        "is measured from now on. The batch that is open is finished first. It cannot be undone."
     )
     fields = (
         Field(

@@ -13,8 +13,9 @@ proper test, as long as which ones they are has nothing to do with rewards:
 * In all other cases the promise rests on the reason having nothing to do with which option is
   better. Whoever drops the days that his favourite loses finds what he looks for.
 
-It is always for all options. Reports that are set aside are kept; single rewards are withdrawn, and
-those of a batch that is open are measured again.
+It is always for all options, and for good: taken out and put back by turns, as results come in, no
+part would be chosen blindly any more. Reports that are set aside are kept; single rewards are
+withdrawn, and those of a batch that is open are measured again.
 """
 
 from __future__ import annotations
@@ -140,12 +141,13 @@ class _SetAside(Changing):
         "on record. Name the days of a sale before they begin, and the promise stays as it is; "
         "otherwise it names what it rests on. A period that is set aside need not be recorded. On "
         "a day that is set aside no pulls are handed out. Dropping days because of who won on them "
-        "leads to wrong answers."
+        "leads to wrong answers. It cannot be undone."
     )
     caution = (
         "Nothing has to be assumed where it was recorded before the day began, or blind where "
         "nobody had seen results. Otherwise the answer holds only if the reason has nothing to do "
-        "with which option is better, and says so."
+        "with which option is better, and says so. It cannot be undone: whoever could take days "
+        "out and put them back would choose among results."
     )
     fields = (
         Field("period", str, "Name of a period of visitors, also of one to come.", None),

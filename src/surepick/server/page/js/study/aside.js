@@ -2,6 +2,7 @@
 
 import { post, studyPath } from "../api.js";
 import { h } from "../dom.js";
+import { confirm } from "../parts/confirm.js";
 import { errorLine, field, input, submit } from "../parts/field.js";
 
 const CAUTION =
@@ -24,12 +25,14 @@ export function asideForm(name, onChange, of) {
   const key = of === "period" || batch ? of : "stratum";
 
   /** @param {SubmitEvent} event */
-  function send(event) {
+  async function send(event) {
     event.preventDefault();
     const said = what.value.trim();
     if (!said) return error.say(batch ? "Give the number of the batch." : `Give the name of the ${of}.`);
     if (batch && !/^\d+$/.test(said)) return error.say("The number of a batch is a whole number.");
     if (!reason.value.trim()) return error.say("Give a reason; it is stored and appears in the certificate.");
+    const question = "It does not count for any option from now on. This cannot be undone.";
+    if (!(await confirm(`Set ${of} ${said} aside?`, question, "Set it aside"))) return;
     return submit(button, error, async () => {
       const about = { [key]: batch ? Number(said) : said, reason: reason.value.trim(), blind: blind.checked };
       await post(studyPath(name, "/acts/set-aside"), about);

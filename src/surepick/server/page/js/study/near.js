@@ -29,7 +29,7 @@ export function nearCard(name, onChange) {
     "form",
     { class: "fields", onsubmit: send },
     field("Accept what is within … of the best", within, "In the unit of rewards."),
-    field("Why", reason, "Anyone who sees the certificate can read this."),
+    field("Why that is enough", reason, "Anyone who sees the certificate can read this."),
     h("p", { class: "explain wide" }, ACCEPTING),
     h("div", { class: "actions wide" }, accept),
   );
@@ -97,7 +97,7 @@ export function nearCard(name, onChange) {
       const near = status.finished ? null : status.near;
       element.hidden = hidden || !near;
       if (!near) return;
-      write(message, near.message);
+      write(message, near.message.replace("Nearly equal: ", "")); // the heading says it
       write(costs.go, forecast ? `${forecast.text}.` : "Until they are told apart, or a limit is reached.");
       const can = isAdmin() && !near.refused;
       form.hidden = !can;
