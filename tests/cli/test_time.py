@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -99,13 +100,20 @@ HANGS = "sleep 299 & sleep 299"  # with what it has started
 
 
 def running(words):
-    """Whether anybody runs this now."""
-    files = Path("/proc").glob("[0-9]*/cmdline")
-    lines = []
-    for file in files:
+    """Who still runs this; what was killed takes a moment to end on a busy machine."""
+    until = time.monotonic() + 30.0
+    while lines := [line for line in commands() if line.startswith(words)]:
+        if time.monotonic() > until:
+            break
+        time.sleep(0.01)
+    return lines
+
+
+def commands():
+    """Of all that runs on this machine."""
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):
-            lines.append(file.read_bytes().replace(b"\0", b" ").decode())
-    return [line for line in lines if line.startswith(words)]
+            yield file.read_bytes().replace(b"\0", b" ").decode()
 
 
 def test_a_command_that_hangs_is_ended_with_all_it_started_when_the_time_is_over():
