@@ -6,8 +6,10 @@ with the name of the cell, and verified as anybody would who was handed one.
 
 from __future__ import annotations
 
+import ast
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from benchmarks.sentences.cells import CELLS, Outcome
 import surepick as sp
 from surepick.errors import CertificateError
 from surepick.run import verify_segments
+from surepick.run.certificate import fingerprint
 
 #: cells by the name of their file
 CASES = {
@@ -29,7 +32,7 @@ CASES = {
     ),
     "growing-file": "asked every day of a file that grows · battles",
     "mended": "the objective is mended in between · Optuna, same storage and name",
-    "frozen-answers": "frozen answers are drawn again · new --items, run --known",
+    "frozen-answers": "frozen answers are drawn again · a study of items, told",
     "put-together": "parts of two tests are put together · segments, their certificate",
 }
 
@@ -61,6 +64,19 @@ def read(folder: Path, case: str) -> Iterator[dict[str, Any]]:
     """The certificates of a case."""
     text = gzip.decompress((folder / f"{case}.jsonl.gz").read_bytes()).decode()
     return map(json.loads, text.splitlines())
+
+
+def restated(body: dict[str, Any]) -> dict[str, Any]:
+    """A certificate with the sentence that is wanted of it: who made it added the conditions."""
+    try:
+        sp.verify(body)
+    except CertificateError as error:
+        wanted = re.search(r"the statement should be (.*); it is ", str(error), re.DOTALL)
+        if wanted:
+            claim = body["claim"] | {"statement": ast.literal_eval(wanted[1])}
+            made = {key: one for key, one in body.items() if key != "digest"} | {"claim": claim}
+            return made | {"digest": fingerprint(made)}
+    return body
 
 
 def passed(case: str, body: dict[str, Any]) -> tuple[bool, str]:

@@ -93,6 +93,25 @@ cell("frozen answers are drawn again", "new --items, run --known", breaks="afres
 cell("frozen answers, each once", "new --complete, run --known", runs=100)(_known(True))
 
 
+@cell("frozen answers are drawn again", "a study of items, told", breaks="afresh", runs=100)
+def _frozen(rng: np.random.Generator, delta: float) -> Outcome:
+    """The same where no command can refuse it: a program tells what it kept."""
+    kept = rng.random((len(LABELS), 20)) < 0.5
+    kept[0, 0] = True
+    study = sp.create_study(
+        "frozen",
+        sp.Problem.unstructured(LABELS, noise="yes-no"),
+        storage=MemoryStorage(),
+        delta=delta,
+        items=20,
+        seed=drawn(rng),
+        max_samples=4000,
+    )
+    while pulls := study.ask(50):
+        study.tell_many([(pull.id, float(kept[pull.arm, pull.item])) for pull in pulls])
+    return of_answer(study.answer, LABELS[0])  # whose rate is the best by a hair, asked afresh
+
+
 # -- Optuna ------------------------------------------------------------------------------------
 def _searched(k: int) -> Any:
     import optuna

@@ -175,8 +175,13 @@ def test_a_period_without_visitors_before_another_that_has_its_shares_says_what_
     desk.record(some, "day 2")
     desk.split(period="day 4")
     left = {label: (0, 0) for label, share in desk.split(period="day 3").shares.items() if share}
-    with pytest.raises(sp.SurepickError, match="they differ, so visitors of both cannot"):
+    with pytest.raises(sp.SurepickError, match="they differ, .*: set aside 'day 3'"):
         desk.record(left, "day 3")
+    desk.set_aside(period="day 3", reason="nobody came")
+    later = desk.split(period="day 4").shares
+    desk.record({label: (900, 9 * (label == "old")) for label in later if later[label]}, "day 4")
+    names = [one["period"] for one in desk.periods() if one["recorded"]]
+    assert names == ["day 0", "day 2", "day 3", "day 4"]
 
 
 def test_a_query_counts_all_segments(tmp_path):

@@ -334,7 +334,10 @@ class _Record(_OfPeriod):
                 after = running[1]
                 cure = f"count the visitors of both in {name!r}, and nobody in {after.name!r}"
                 if after.shares != running[0].shares:
-                    cure = "they differ, so visitors of both cannot be counted as one: stop here"
+                    cure = (
+                        "they differ, so visitors of both cannot be counted as one: set aside "
+                        f"{name!r} (set_aside, surepick set-aside), then report {after.name!r}"
+                    )
                 raise InvalidInputError(
                     f"visits: nobody came in period {name!r}, and period {after.name!r} has its "
                     f"shares already; {cure}"
