@@ -55,6 +55,8 @@ def write(folder: Path, keys: set[str], count: int, seed: int, delta: float) -> 
     folder.mkdir(parents=True, exist_ok=True)
     for case in (case for case, key in CASES.items() if key in keys):
         bodies = made(case, count, seed, delta)
+        # What a version did not say that made them is added: it must not be all that is wrong.
+        bodies = bodies if case == "put-together" else [*map(restated, bodies)]
         lines = "".join(json.dumps(body, separators=(",", ":")) + "\n" for body in bodies)
         (folder / f"{case}.jsonl.gz").write_bytes(gzip.compress(lines.encode(), mtime=0))
         print(f"{case}: {len(bodies)} certificates", flush=True)
@@ -79,16 +81,20 @@ def restated(body: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def passed(case: str, body: dict[str, Any]) -> tuple[bool, str]:
+#: what was broken in a case, where the cell breaks nothing by itself
+_BROKEN = {"added-by-looking": "chosen"}
+
+
+def passed(case: str, body: dict[str, Any], replay: bool = True) -> tuple[bool, str]:
     """Whether a certificate passes with nothing said of what was broken; and what was said."""
     try:
         if case == "put-together":
-            each = verify_segments(body, replay=True)
+            each = verify_segments(body, replay=replay)
             said = {"statement": str(each), "plain": str(each)}
         else:
-            one = sp.verify(body, replay=True)
+            one = sp.verify(body, replay=replay)
             said = {"statement": one.statement, "plain": one.plain}
     except CertificateError as error:
         return False, str(error)
-    unnamed = not Outcome(True, said).names(CELLS[CASES[case]].breaks)
-    return unnamed, said["plain"]
+    broken = _BROKEN.get(case, CELLS[CASES[case]].breaks)
+    return not Outcome(True, said).names(broken), said["plain"]

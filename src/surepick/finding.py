@@ -96,7 +96,6 @@ def told(
     beside: Iterable[str] = (),
     such: str = "",
     go_on: str = "",
-    cure: str = "",
 ) -> str:
     """What was found, in a few sentences.
 
@@ -105,7 +104,7 @@ def told(
     claims
         Each as a sentence.
     promise
-        How sure what is shown is; or why nothing is promised, and then ``cure`` says what to do.
+        How sure what is shown is; or why nothing is promised.
     beside
         Sentences about what was seen, between both.
     such
@@ -123,10 +122,7 @@ at most 5 are wrong.
     """
     claims = list(claims)
     if promise.why is not None:
-        why = [
-            f"Nothing is promised: {promise.why.plain}.",
-            cure and f"{cure[:1].upper()}{cure[1:]}.",
-        ]
+        why = [f"Nothing is promised: {promise.why.plain}."]
     elif any(claim.shown is not None for claim in claims):
         why = [promise.how_sure("are wrong", such) if such else promise.plain()]
     else:

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.calls.afresh import CURES, REPEATED, SET_BACK, Generators, Repeats
+from surepick.calls.afresh import CARRIED, CURES, REPEATED, SET_BACK, Generators, Repeats
 from surepick.errors import MeasurementError
-from surepick.timing.carried import CARRIED
 from surepick.verifier.statement import _BROKEN
 
 #: measurements that are drawn afresh and still come twice, by what they are
@@ -110,9 +109,22 @@ def test_an_answer_about_one_draw_promises_nothing_and_verifies_as_that():
         assert found.guarantee == "heuristic"
 
 
+def test_whoever_measures_what_never_varies_is_told_what_to_do_and_that_works():
+    exact, labels = [0.731234, 0.2391823, 0.11192], ["a", "b", "c"]
+    answer = sp.identify(sp.Problem.unstructured(labels), lambda arm: exact[arm])
+    assert not answer.guarantee
+    for plain in (answer.plain, sp.verify(answer.certificate()).plain):
+        assert "Where an option always gives the same number, nothing is left to chance" in plain
+    bounded, once = sp.Problem.unstructured(labels, noise=(0, 1)), {"complete": 1}
+    algorithm = sp.algorithms.PooledPeleg(0.05, **once)
+    answer = sp.identify(bounded, lambda arm, item: exact[arm], algorithm=algorithm)
+    assert (answer.label, answer.samples) == ("a", 3)
+    assert "It is certain" in sp.verify(answer.certificate(), replay=True).plain
+
+
 def test_producer_and_verifier_say_it_alike():
     assert _BROKEN[-3:] == (REPEATED, SET_BACK, CARRIED)
-    assert tuple(CURES) == (REPEATED, SET_BACK)
+    assert tuple(CURES) == (REPEATED, SET_BACK, CARRIED)
 
 
 def test_a_run_that_was_saved_goes_on_noticing():

@@ -23,12 +23,16 @@ import numpy as np
 #: why a promise is withdrawn, in the words of certificates
 REPEATED: Final = "the same numbers came back to the last digit, as if one draw was counted often"
 SET_BACK: Final = "random numbers were set back between measurements, so one draw counted often"
+#: of runs that are timed (:mod:`surepick.timing.carried`)
+CARRIED: Final = "how long a run takes depends on which one was before it"
 #: what to do about each of them
 CURES: Final = {
     REPEATED: "draw anew at every measurement: no fixed seed, no cache. Where only a few numbers "
-    "can come, round them",
+    "can come, round them. Where an option always gives the same number, nothing is left to "
+    "chance: give bounds, and measure each once (complete=1, --complete 1)",
     SET_BACK: "do not fix a seed in what is measured; what is meant to be the same every time can "
     "have a generator of its own (numpy.random.default_rng(0))",
+    CARRIED: "let each run clean up after itself, or have something do it before each (--prepare)",
 }
 
 

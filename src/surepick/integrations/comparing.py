@@ -23,7 +23,6 @@ import numpy as np
 
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import real, whole
-from surepick.calls.afresh import cure_of
 from surepick.calls.kept import AUTO, Kept, called, place
 from surepick.calls.many import AT_ONCE, Calls, Failed
 from surepick.calls.pace import Pace
@@ -91,7 +90,6 @@ class Comparison:
             promise,
             such="tests like this one",
             go_on="" if self.error else go_on,
-            cure="" if promise.why is None else cure_of(promise.why),
         )
         said = [self.error and f"{self.error}.", found, *more, in_words(self.answer.unmeasured)]
         return " ".join(filter(None, said))

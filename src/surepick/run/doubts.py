@@ -14,7 +14,7 @@ from surepick.algorithms.base import ToldPulls
 from surepick.algorithms.findings import Guarantee
 from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
-from surepick.calls.afresh import REPEATED, Repeats
+from surepick.calls.afresh import REPEATED, Repeats, cure_of
 from surepick.problem import Problem
 from surepick.promise import Reason
 from surepick.run.answer import Answer
@@ -217,10 +217,16 @@ def scales_of(problem: Problem, told: list[ToldPulls]) -> UnequalScales:
     return scales
 
 
+def reason(why: str) -> Reason:
+    """Why a promise is withdrawn; in plain words also what to do about it, where that is known."""
+    cure = cure_of(why)
+    return Reason(why, f"{why}. {cure[:1].upper()}{cure[1:]}" if cure else None)
+
+
 def without_guarantee(answer: Answer, why: str) -> Answer:
     """The answer, promising nothing, for a reason; as it is where there is none, or no promise."""
     if not why or not answer.guarantee.shown:
         return answer
     # Not "none", which says that the run was cut short: verifiers still check how it ended.
-    promise = answer.guarantee.promise.withdrawn(Reason(why))
+    promise = answer.guarantee.promise.withdrawn(reason(why))
     return replace(answer, guarantee=Guarantee.of(promise))

@@ -16,6 +16,7 @@ from surepick.errors import SurepickError
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import KnownNoise, NoiseKind, read_kind
 from surepick.promise import Condition, Promise, Promised, Reason, Stopped, as_said, in_a_circle
+from surepick.run.doubts import reason
 from surepick.run.guarantee import REASONS, trusting
 from surepick.run.limits import stopped_by
 
@@ -58,7 +59,7 @@ def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
         several=said.several,
         smaller=said.smaller,
         stopped=stopped,
-        why=known.reasons.get(said.why, Reason(said.why)) if said.why else None,
+        why=known.reasons.get(said.why, reason(said.why)) if said.why else None,
     )
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from surepick.arrays.types import FloatArray, IntArray
 
 #: why a promise is withdrawn, in the words of certificates
-CARRIED: Final = "how long a run takes depends on which one was before it"
-CURE: Final = "let each run clean up after itself, or have something do it before each (--prepare)"
 #: probability of a false alarm, about: the look is a test by ranks with their normal law
 LEVEL: Final = 0.001
 

@@ -13,13 +13,14 @@ from surepick.algorithms import get
 from surepick.algorithms.items import in_order
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive, real, risk, whole
+from surepick.calls.afresh import CARRIED
 from surepick.errors import InvalidInputError, MeasurementError
 from surepick.problem import Problem
 from surepick.promise import Promised
 from surepick.proof.accepting import ACCEPTING, RACING
 from surepick.run import Answer, Run
 from surepick.run.measuring import Enough, Measuring
-from surepick.timing.carried import CARRIED, Sequence
+from surepick.timing.carried import Sequence
 from surepick.timing.clock import Function, Hung, Timed, several_calls
 from surepick.timing.result import Beside, Fastest, Row
 

@@ -11,12 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.questions import percentile
-from surepick.calls.afresh import cure_of
 from surepick.finding import FASTEST, NEARLY, SHORTEST, SLOWER, Claim, told
 from surepick.promise import Promise
 from surepick.run import Answer
 from surepick.text import plural
-from surepick.timing.carried import CARRIED, CURE
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -150,7 +148,7 @@ class Fastest(_Times):
         promise = self.promise or self.answer.guarantee.promise
         beside = [self._quantiles(), self.ended(), self._compared()]
         go_on = f"{others}More runs may decide it."
-        return told([claim], promise, beside=beside, go_on=go_on, cure=_cure(promise))
+        return told([claim], promise, beside=beside, go_on=go_on)
 
     def _quantiles(self) -> str:
         """The one that counts, and the next one's."""
@@ -197,10 +195,4 @@ class Beside(_Times):
         claims = [Claim(who, SLOWER, shown, than=self.than, by=by) for who, shown in found if who]
         beside = [f"({plural(self.runs, 'run')} in random order.)", self.ended()]
         promise = self.answer.guarantee.promise
-        return told(claims, promise, beside=beside, cure=_cure(promise))
-
-
-def _cure(promise: Promise) -> str:
-    """What to do where nothing is promised."""
-    why = promise.why
-    return "" if why is None else CURE if str(why) == CARRIED else cure_of(why)
+        return told(claims, promise, beside=beside)

@@ -175,7 +175,7 @@ def test_a_period_without_visitors_before_another_that_has_its_shares_says_what_
     desk.record(some, "day 2")
     desk.split(period="day 4")
     left = {label: (0, 0) for label, share in desk.split(period="day 3").shares.items() if share}
-    with pytest.raises(sp.SurepickError, match="they differ, .*: set aside 'day 3'"):
+    with pytest.raises(sp.SurepickError, match=r"they differ, .*: set aside 'day 3'"):
         desk.record(left, "day 3")
     desk.set_aside(period="day 3", reason="nobody came")
     later = desk.split(period="day 4").shares
