@@ -74,7 +74,7 @@ class Served:
             self.kill()
             raise
 
-    def wait_until_healthy(self, seconds=60):
+    def wait_until_healthy(self, seconds=180):
         end = time.monotonic() + seconds
         with self.http("") as http:
             while time.monotonic() < end:

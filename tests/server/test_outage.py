@@ -1,12 +1,16 @@
 """A database that is away looks like an outage: 503 and when to come back, and never 401."""
 
 import contextlib
+import re
+import shutil
 import threading
 import time
 
 import httpx2
 import pytest
+from tests.postgres import fast_folder
 from tests.server.hasty import hasty_service
+from tests.server.served import Served
 from tests.server.test_routes import at
 
 HASTY = {"surepick.storage.sql.storage._TRIES": 1, "surepick.server.routes.stream._HEARTBEAT": 0.3}
@@ -94,6 +98,28 @@ def test_who_waits_is_told_to_come_back_and_streams_go_on(served, postgres):
         assert not ended.is_set()
         http.delete(f"/api/v1/tokens/{watcher['id']}").raise_for_status()
         assert ended.wait(60)
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.validation)])
+def test_a_service_that_is_started_meanwhile_recovers_by_itself(postgres, workers):
+    """It answers 503, and shows its first admin token once the database is back."""
+    database, folder = postgres.url(), fast_folder("sp-away-")
+    postgres.stop("immediate")
+    try:
+        with Served(database, folder, "--workers", workers, token="not yet") as service:
+            with service.http("no") as http:
+                assert http.get("/health").status_code == 200
+                refused_for_now(http.get("/api/v1/studies"))
+            assert "sp_" not in service.said.read_text()
+            postgres.start()
+            (token,) = until(lambda: re.findall(r"sp_\S+", service.said.read_text()))
+            with service.http(token) as http:
+                until(lambda: http.get("/api/v1/studies").status_code == 200)
+                http.post("/api/v1/studies", json=BODY | {"name": "after"}).raise_for_status()
+    finally:
+        with contextlib.suppress(RuntimeError):  # it is there again already
+            postgres.start()
+        shutil.rmtree(folder)
 
 
 def test_a_helper_that_is_started_meanwhile_recovers_by_itself(served, postgres):

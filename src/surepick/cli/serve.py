@@ -105,14 +105,16 @@ def command(new_admin_token: bool, **options: Any) -> None:
     first start an admin token is made and shown, once; it makes the others (POST /api/v1/tokens,
     or on the page). Several of these may serve one PostgreSQL database.
     """
-    from surepick.server.main import admin_token, serve
+    from surepick.server.main import serve, show_admin_token
     from surepick.server.settings import Settings
 
     _need_server()
     settings = Settings(**options)
-    made = admin_token(settings, another=new_admin_token)
-    if made is not None:
-        click.echo(f"Admin token (shown only now; keep it safe): {made}")
+    show_admin_token(
+        settings,
+        lambda made: click.echo(f"Admin token (shown only now; keep it safe): {made}"),
+        new_admin_token,
+    )
     scheme = "https" if settings.tls_cert else "http"
     click.echo(f"Serving {_address(scheme, settings)}")
     serve(settings)

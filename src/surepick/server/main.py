@@ -10,10 +10,11 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
+from surepick.errors import StorageConnectionError
 from surepick.server import logs
 from surepick.server.settings import SETTINGS, Settings
 
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _GRACE = 60  # seconds for requests under way when the service is stopped
-_STARTING = 30  # seconds until a process that says nothing counts as hung; it loads much at first
+#: seconds until a process that says nothing counts as hung; it loads much at first, and where the
+#: machine is busy that takes long: one that is ended for it begins anew, and never comes to its end
+_STARTING = 180
+_AWAY = 1.0  # seconds between two looks at a database that is away when the service starts
 _ALONE = 10.0  # seconds for them where the main process was killed
 
 
@@ -40,6 +44,27 @@ def admin_token(settings: Settings, *, another: bool = False) -> str | None:
         return first
     finally:
         storage.close()
+
+
+def show_admin_token(settings: Settings, show: Callable[[str], object], another: bool) -> None:
+    """Show an admin token where one is made; if the database is away, as soon as it is back."""
+
+    def made() -> None:
+        token = admin_token(settings, another=another)
+        if token is not None:
+            show(token)
+
+    def later() -> None:
+        while True:
+            time.sleep(_AWAY)
+            with suppress(StorageConnectionError):
+                return made()
+
+    try:
+        made()
+    except StorageConnectionError as error:
+        _log.error("until the database is back, all requests are answered with 503: %s", error)
+        threading.Thread(target=later, daemon=True).start()
 
 
 def serve(settings: Settings) -> None:
