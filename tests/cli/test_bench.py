@@ -72,8 +72,8 @@ def test_trials_that_give_up_are_shown(bench):
 def test_what_finished_is_kept_when_interrupted(bench, tmp_path, monkeypatch):
     from surepick.bench import stream
 
-    def interrupted(plan, jobs):
-        rows = stream(plan, jobs)
+    def interrupted(plan, jobs, **more):
+        rows = stream(plan, jobs, **more)
         yield next(rows)
         yield next(rows)
         raise KeyboardInterrupt
@@ -164,3 +164,55 @@ def test_what_to_run_must_be_said_well(arguments, says, tmp_path, monkeypatch, c
         main()
     assert stopped.value.code == 2
     assert says in capsys.readouterr().err
+
+
+def test_a_killed_comparison_goes_on_and_a_finished_one_begins_anew(bench, tmp_path, monkeypatch):
+    from surepick.bench import stream
+
+    ran = []
+
+    def dying(plan, jobs, **more):
+        for row in stream(plan, jobs, **more):
+            yield row
+            ran.append((row["cell"], row["trial"]))
+            if len(ran) == 2:
+                raise SystemError  # as good as dead
+
+    monkeypatch.setattr("surepick.bench.stream", dying)
+    assert isinstance(bench("peleg").exception, SystemError)
+    log = tmp_path / "out" / "unfinished.jsonl"
+    log.write_text(log.read_text() + '{"torn')
+    ran.append(None)  # and from now on it lives
+    done = bench("peleg")
+    assert done.exit_code == 0
+    assert "going on: 2 of 3 trials are there" in done.stderr
+    assert len(ran) == 4
+    assert not log.exists()
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        rows = [row["samples"] for row in csv.DictReader(file)]
+    assert bench("peleg").exit_code == 0
+    assert len(ran) == 7
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        assert [row["samples"] for row in csv.DictReader(file)] == rows
+
+
+def test_another_plan_does_not_go_on_there(bench, tmp_path, monkeypatch):
+    monkeypatch.setattr("surepick.bench.stream", lambda plan, jobs, **more: 1 / 0)
+    bench("peleg")
+    monkeypatch.undo()
+    done = bench("peleg", "--seed", "5")
+    assert "seed: 0 there, 5 asked for" in str(done.exception)
+    assert bench("peleg", "--seed", "5", "--fresh").exit_code == 0
+
+
+def test_noise_of_another_family(bench, tmp_path):
+    assert bench("xy-static", "--noise", "student-t:freedom=5").exit_code == 0
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        heavy = [row["samples"] for row in csv.DictReader(file)]
+    assert bench("xy-static").exit_code == 0
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        assert heavy != [row["samples"] for row in csv.DictReader(file)]
+    assert "did you mean 'gaussian'" in str(bench("peleg", "--noise", "gausian").exception)
+    assert "noise 'gaussian:width=2'" in str(
+        bench("peleg", "--noise", "gaussian:width=2").exception
+    )

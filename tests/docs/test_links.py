@@ -81,5 +81,5 @@ def test_files_that_are_named_exist(page):
 
 def test_lost_paths_are_noticed(tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("`research/peleg.py` and `src/surepick/bets.py`, but `problem/estimate.py`\n")
+    page.write_text("`research/peleg.py` and `src/surepick/errors.py`, but `problem/estimate.py`\n")
     assert lost_paths(page) == ["problem/estimate.py"]

@@ -27,6 +27,7 @@ from surepick.problem.layers import Layer
 from surepick.problem.noise import NoiseKind
 from surepick.run import Run
 from surepick.statistics.scores import normal_scores
+from surepick.text import parse
 
 
 class Drawing:
@@ -262,19 +263,25 @@ def totals_ahead(run: Run) -> tuple[FloatArray, FloatArray]:
 
 
 def noise_family(noise: str | Noise | None, kind: NoiseKind | None = None) -> Noise:
-    """A family by name, or the one handed in; None: what goes with this kind of noise."""
+    """A family by name (``student-t:freedom=4``), or the one handed in; None: what goes with this
+    kind of noise.
+    """
     if isinstance(noise, Noise):
         return noise
     if noise is None and kind is not None:
         return DRAWINGS.of(kind).family(kind)
     if not isinstance(noise, str):
         raise InvalidTypeError(f"noise must be a name or a family of noise; got {noise!r:.80}")
-    if noise not in FAMILIES:
-        raise UnknownNameError.among("noise family", noise, FAMILIES)
-    family: Any = FAMILIES[noise]
-    if kind is not None and kind.bounds is not None and issubclass(family, OnInterval):
-        return family() if family.yes_no else family(*kind.bounds)
-    return family()
+    name, settings = parse(noise, "noise")
+    if name not in FAMILIES:
+        raise UnknownNameError.among("noise family", name, FAMILIES)
+    family: Any = FAMILIES[name]
+    try:
+        if kind is not None and kind.bounds is not None and issubclass(family, OnInterval):
+            return family(**settings) if family.yes_no else family(*kind.bounds, **settings)
+        return family(**settings)
+    except TypeError as error:
+        raise InvalidInputError(f"noise {noise!r}: {error}") from None
 
 
 def check_rewards(family: Noise, problem: Problem, means: FloatArray) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from surepick import plugins
 from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
 from surepick.simulate import families, instances, published
 from surepick.simulate.instance import Instance
@@ -72,6 +73,7 @@ def family_names() -> tuple[str, ...]:
     >>> "confounding" in family_names()
     True
     """
+    plugins.load()
     return tuple(_FAMILIES)
 
 
@@ -117,7 +119,7 @@ def instance_named(text: str) -> Named:
     7
     """
     family, given = parse(text, "instance")
-    if family not in _FAMILIES:
+    if family not in _FAMILIES and family not in family_names():
         raise UnknownNameError.among("instance", family, _FAMILIES)
     make = _FAMILIES[family]
     known = inspect.signature(make).parameters

@@ -61,6 +61,50 @@ class ResultsFolder:
             ) from None
 
 
+class TrialLog:
+    """Rows of trials as lines of a file, while a comparison runs: what was killed goes on there.
+
+    It is gone once the comparison has ended: who changes an algorithm and runs again gets new
+    trials.
+
+    Parameters
+    ----------
+    path
+        The folder of the results.
+    plan
+        What the rows depend on, beside what they say of themselves.
+    fresh
+        Throw away what is there.
+    """
+
+    def __init__(self, path: Path, plan: dict[str, Any], *, fresh: bool = False) -> None:
+        self.path, about = path / "unfinished.jsonl", path / "unfinished.json"
+        if fresh or not about.exists():
+            self.path.unlink(missing_ok=True)
+            write_whole(about, json.dumps(plan, indent=1, sort_keys=True) + "\n")
+        else:
+            _demand_same(about, json.loads(json.dumps(plan)))
+        self._about = about
+        self.rows: list[dict[str, Any]] = []  #: those that were there
+        if self.path.exists():
+            whole = self.path.read_text(encoding="utf-8").rpartition("\n")[0]  # no torn last line
+            self.rows = [json.loads(line) for line in whole.splitlines()]
+            write_whole(self.path, whole + "\n" if whole else "")
+        self._file = self.path.open("a", encoding="utf-8")
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Keep one row."""
+        self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+
+    def close(self, finished: bool) -> None:
+        """Keep the file for the next run, or have done with it."""
+        self._file.close()
+        if finished:
+            self.path.unlink()
+            self._about.unlink()
+
+
 def _demand_same(file: Path, plan: dict[str, Any]) -> None:
     try:
         there = json.loads(file.read_text())

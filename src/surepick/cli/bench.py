@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from surepick.bench import Plan
+    from surepick.bench.store import TrialLog
     from surepick.simulate import Table
 
 _PULLS = ("mean", "sd", "10 %", "median", "90 %", "× bound")
@@ -52,7 +53,16 @@ _WIDE = 200  # characters in a line where there is no terminal
     "--epsilon", default=0.0, show_default=True, help="Accept any candidate this close to the best."
 )
 @click.option("--max-samples", default=None, type=int, help="Pulls at which a trial gives up.")
+@click.option(
+    "--noise",
+    default=None,
+    help="Family of the rewards: gaussian, student-t:freedom=4, exponential, bernoulli, bounded, "
+    "beta, two-point.  [default: what goes with each problem]",
+)
 @click.option("--jobs", default=1, show_default=True, help="Processes; -1 for all cores.")
+@click.option("--engine", "engine_name", default="processes", show_default=True, help="Or: dask.")
+@click.option("--scheduler", default=None, help="Address of a Dask scheduler (tcp://host:port).")
+@click.option("--fresh", is_flag=True, help="Discard trials of a run that was interrupted.")
 @click.option(
     "--out",
     default=None,
@@ -70,11 +80,17 @@ def command(
     seed: int,
     epsilon: float,
     max_samples: int | None,
+    noise: str | None,
     jobs: int,
+    engine_name: str,
+    scheduler: str | None,
+    fresh: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Run algorithms on simulated instances and compare pulls, errors and time.
+
+    Killed at any moment, the same command continues where it was.
 
     Exit code 1: some algorithm refused an instance or failed on it (in a suite: failed; what does
     not apply or is too slow is part of the results).
@@ -88,6 +104,7 @@ def command(
     compared = [name for text in algorithms for name in split_list(text)]
     on = [name for text in instances for name in split_list(text)]
     deltas = _numbers(delta) if delta is not None else []
+    where = Where(jobs, engine_name, scheduler, fresh)
     if suite is None:
         for option, given in (("--algorithms", compared), ("--instances", on)):
             if not given:
@@ -100,8 +117,9 @@ def command(
             seed=seed,
             epsilon=epsilon,
             max_samples=max_samples,
+            noise=noise,
         )
-        _compare(plan, jobs, out or Path("results/bench"), as_json)
+        _compare(plan, where, out or Path("results/bench"), as_json)
         return
     from surepick.cli.leaderboard import show
 
@@ -118,14 +136,25 @@ def command(
         seed=seed,
         max_samples=max_samples,
     )
+    if noise is not None:
+        raise click.UsageError("--noise cannot be used with --suite: its instances have theirs.")
     narrowed = {"--algorithms": compared, "--instances": on, "--delta": deltas}
     out = out or Path("results") / chosen.name
-    table, _, files, notes = measure(plan, jobs, out)
+    table, _, files, notes = measure(plan, where, out)
     show(chosen, plan, table, narrowed, out, files, notes, as_json)
 
 
-def _compare(plan: Plan, jobs: int, out: Path, as_json: bool) -> None:
-    table, summary, files, notes = measure(plan, jobs, out)
+class Where(NamedTuple):
+    """Where trials run, and whether those of an interrupted run are discarded."""
+
+    jobs: int
+    engine: str
+    scheduler: str | None
+    fresh: bool
+
+
+def _compare(plan: Plan, where: Where, out: Path, as_json: bool) -> None:
+    table, summary, files, notes = measure(plan, where, out)
     if as_json:
         from surepick.files import without_nan
 
@@ -137,23 +166,34 @@ def _compare(plan: Plan, jobs: int, out: Path, as_json: bool) -> None:
         raise SystemExit(1)
 
 
-def measure(plan: Plan, jobs: int, out: Path) -> tuple[Table, Table, list[str], list[str]]:
+def measure(plan: Plan, where: Where, out: Path) -> tuple[Table, Table, list[str], list[str]]:
     """Run a plan and write its files: trials, summary, names of the files, notes."""
     from rich.console import Console
 
+    import surepick
     from surepick.bench import summarise
     from surepick.bench.compare.run import in_order
+    from surepick.bench.store import TrialLog
 
     out.mkdir(parents=True, exist_ok=True)
     log = Console(stderr=True)
+    kept = TrialLog(out, plan.describe(surepick.__version__), fresh=where.fresh)
+    cells = {(c.contender.text, c.instance.text, c.delta): n for n, c in enumerate(plan.cells)}
     rows: list[dict[str, Any]] = []
+    for row in kept.rows:
+        number = cells.get((row["algorithm"], row["instance"], row["delta"]))
+        if number is not None and row["trial"] < plan.trials_of(plan.cells[number]):
+            rows.append({**row, "cell": number})
+    if rows:
+        log.print(f"going on: {len(rows)} of {plan.size} trials are there (--fresh begins anew)")
     finished = False
     try:
-        _run(plan, jobs, rows, log)
+        _run(plan, where, rows, kept, log)
         finished = True
     except KeyboardInterrupt:
         log.print("stopped", highlight=False)
     finally:  # whatever happened, what was measured is kept
+        kept.close(finished)
         table = in_order(plan, rows)
         summary = summarise(table)
         files, notes = _write(table, summary, out) if rows else ([], [])
@@ -173,18 +213,26 @@ def _numbers(text: str) -> list[float]:
         ) from None
 
 
-def _run(plan: Plan, jobs: int, rows: list[dict[str, Any]], log: Any) -> None:
+def _run(plan: Plan, where: Where, rows: list[dict[str, Any]], kept: TrialLog, log: Any) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
     from surepick.bench import Progress, stream
+    from surepick.engines import engine
 
-    progress = Progress(plan.trials_by_cell, jobs)
+    done = {(row["cell"], row["trial"]) for row in rows}
+    workers = None
+    if where.engine != "processes":
+        workers = engine(where.engine, jobs=where.jobs, scheduler=where.scheduler)
+    progress = Progress(plan.trials_by_cell, where.jobs)
+    for row in rows:
+        progress.update(row["cell"], [row["seconds"]], earlier=True)
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trials · {task.fields[left]}"))
     with Bar(*columns, console=log, transient=True) as bar:
         task = bar.add_task("", total=plan.size, left=str(progress.time_left()))
-        for row in stream(plan, jobs):
+        for row in stream(plan, where.jobs, workers=workers, done=done):
             rows.append(row)
+            kept.add(row)
             progress.update(row["cell"], [row["seconds"]])
             bar.update(task, completed=progress.done, left=str(progress.time_left()))
 

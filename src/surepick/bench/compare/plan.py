@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.ahead.kinds import noise_family
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import SEEDS, positive, probability, whole
@@ -138,6 +139,8 @@ class Plan:
         A trial gives up after this many times the lower bound on pulls.
     time_limit
         Seconds a trial may take. The first that takes longer ends its cell, which has failed.
+    noise
+        Family of the rewards: ``"student-t:freedom=4"``, …; None: what goes with each problem.
     fewer
         Algorithm -> its trials of each cell, where it is to have fewer than the others.
     skip
@@ -159,6 +162,7 @@ class Plan:
     max_samples: int | None = field(default=None, kw_only=True)
     max_ratio: float | None = field(default=None, kw_only=True)
     time_limit: float | None = field(default=None, kw_only=True)
+    noise: str | None = field(default=None, kw_only=True)
     fewer: Mapping[str, int] = field(default_factory=dict, kw_only=True)
     skip: Mapping[tuple[str, str], str] = field(default_factory=dict, kw_only=True)
 
@@ -176,6 +180,8 @@ class Plan:
                 positive(getattr(self, name), name)
         for delta in self.deltas:
             probability(delta, "delta")
+        if self.noise is not None:
+            noise_family(self.noise)
         self._check_cells()
 
     def _check_cells(self) -> None:
@@ -204,6 +210,11 @@ class Plan:
             for delta in self.deltas
             for contender in self._contenders
         )
+
+    def describe(self, version: str) -> dict[str, Any]:
+        """What the rows of this plan depend on, beside what each of them says of itself."""
+        names = ("seed", "epsilon", "max_samples", "max_ratio", "time_limit", "noise")
+        return {"version": version} | {name: getattr(self, name) for name in names}
 
     @property
     def size(self) -> int:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
 
 from surepick.ahead.feed import TooSlowError
+from surepick.ahead.kinds import noise_family
 from surepick.algorithms.base import Algorithm
 from surepick.bench.compare.plan import Cell, Plan, instance_seeds
 from surepick.bench.named import Named
-from surepick.engines import local
+from surepick.engines import Engine, local
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.simulate.instance import Instance
 from surepick.simulate.table import Table
@@ -67,7 +68,13 @@ def in_order(plan: Plan, rows: list[dict[str, Any]]) -> Table:
     return Table.from_rows({k: v for k, v in row.items() if k != "cell"} for row in ordered)
 
 
-def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
+def stream(
+    plan: Plan,
+    jobs: int = 1,
+    *,
+    workers: Engine | None = None,
+    done: Container[tuple[int, int]] = (),
+) -> Iterator[dict[str, Any]]:
     """The rows of a plan as they are finished, in any order, with the number of their ``cell``.
 
     Parameters
@@ -76,6 +83,10 @@ def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
         What to run.
     jobs
         Processes.
+    workers
+        Where to run it instead.
+    done
+        Cells and trials that need not be run again.
 
     Examples
     --------
@@ -85,10 +96,11 @@ def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
     """
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs == 0 or jobs < -1:
         raise InvalidInputError(f"jobs must be a number of processes, or -1 for all; got {jobs!r}")
+    workers = local(jobs) if workers is None else workers
     bounds: dict[tuple[str, int], dict[float, float]] = {}
     if plan.epsilon == 0:  # the bound is for exact identification
         work = ((_bounds, (named, plan.seed, i, plan.deltas)) for named, i in plan.bound_tasks())
-        bounds = dict(found for _, found in local(jobs).run(_do, work))
+        bounds = dict(found for _, found in workers.run(_do, work))
 
     def bound(number: int, i: int) -> float:
         cell = plan.cells[number]
@@ -97,15 +109,18 @@ def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
 
     def work_left() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
         for number, i in plan.tasks():  # taken one by one, while results come in
+            if (number, i) in done:
+                continue
             cell, limit = plan.cells[number], plan.sample_limit(bound(number, i))
             if number in skip:
                 yield _skipped, (number, cell, i, skip[number])
             else:
-                yield _trial, (number, cell, i, plan.seed, plan.epsilon, limit, plan.time_limit)
+                settings = (plan.seed, plan.epsilon, limit, plan.noise, plan.time_limit)
+                yield _trial, (number, cell, i, *settings)
 
     reasons = ((cell.contender.text, cell.instance.text) for cell in plan.cells)
     skip = {i: plan.skip[pair] for i, pair in enumerate(reasons) if pair in plan.skip}
-    for _, row in local(jobs).run(_do, work_left()):
+    for _, row in workers.run(_do, work_left()):
         if row["failed"].startswith(TOO_SLOW):  # no need to try another trial of this cell
             skip.setdefault(row["cell"], row["failed"])
         yield {**row, "lower_bound": bound(row["cell"], row["trial"])}
@@ -142,7 +157,8 @@ def _bounds(
 
 def run_cell(plan: Plan, number: int, trial: int) -> dict[str, Any]:
     """One trial of one cell of a plan, as a row."""
-    return _trial(number, plan.cells[number], trial, plan.seed, plan.epsilon, plan.max_samples)
+    settings = (plan.seed, plan.epsilon, plan.max_samples, plan.noise)
+    return _trial(number, plan.cells[number], trial, *settings)
 
 
 def _trial(
@@ -152,6 +168,7 @@ def _trial(
     seed: int,
     epsilon: float,
     max_samples: int | None,
+    noise: str | None = None,
     time_limit: float | None = None,
 ) -> dict[str, Any]:
     """One trial, as a row; an algorithm that refuses or gives up with an error has one too."""
@@ -162,7 +179,8 @@ def _trial(
             instance, cell.delta, epsilon=epsilon, max_samples=max_samples
         )
         warm_up(cell.contender.text, algorithm, instance)
-        result = run_trial(algorithm, instance, cell.seeds(seed, trial), None, time_limit)
+        family = None if noise is None else noise_family(noise, instance.problem.noise_kind)
+        result = run_trial(algorithm, instance, cell.seeds(seed, trial), family, time_limit)
     except TooSlowError as error:
         return row | _NO_RESULT | {"failed": f"{TOO_SLOW}: {error} ({time_limit:g} s)"}
     except SurepickError as error:
