@@ -133,7 +133,7 @@ def test_orders_of_items_are_drawn_in_one_place():
     assert drawing == {
         "surepick.algorithms.items",
         "surepick.arrays.scrambled",  # by which it is done
-        "surepick.run.past_order",  # of past measurements, by what they are
+        "surepick.run.past",  # of past measurements, by what they are
     }
     seeded = re.compile(r"default_rng\(\[|np\.uint64\(items\)")
     with_items = (

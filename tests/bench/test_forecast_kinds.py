@@ -20,7 +20,7 @@ from surepick.bench.forecast import (
     study_noise,
 )
 from surepick.errors import InvalidInputError, InvalidTypeError
-from surepick.problem.rewards import read_rewards
+from surepick.problem.noise import read_rewards
 from surepick.report.planning import chart, explained, table
 from surepick.simulate import Beta, Gaussian
 from surepick.simulate.families import factorial

@@ -5,8 +5,7 @@ from typing import Any
 
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError
-from surepick.study.prepared import Prepared
-from surepick.study.settings import Setting, register
+from surepick.study.settings import Prepared, Setting, register
 
 PLACES = 8
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surepick as sp
-from surepick.arrays.fixed import spread_rows
+from surepick.arrays.grid import spread_rows
 
 
 def independent(problem):

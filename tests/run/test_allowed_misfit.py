@@ -8,7 +8,7 @@ import pytest
 
 import surepick as sp
 from surepick.run.diagnostics import lack_of_fit
-from surepick.run.diagnostics.allowing import least_excess, sway
+from surepick.run.diagnostics.fit import least_excess, sway
 
 ROWS = np.column_stack([np.ones(12), np.arange(12.0), np.arange(12) % 3])
 

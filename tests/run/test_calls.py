@@ -11,7 +11,7 @@ from tests.coroutines import Meeting
 
 import surepick as sp
 from surepick.calls import pace as paces
-from surepick.run.unmeasured import Unmeasured
+from surepick.run.details import Unmeasured
 
 N = 40
 SCORES = (np.random.default_rng(5).random((4, N)) < [[0.2], [0.4], [0.5], [0.9]]).astype(float)

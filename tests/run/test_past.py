@@ -9,7 +9,7 @@ from tests.breadth import each_value
 import surepick as sp
 from surepick.algorithms import PooledPeleg
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError, RunStateError
-from surepick.run import past_order
+from surepick.run import past
 from surepick.run.certificate import fingerprint
 from surepick.simulate.conformance.tools import chance, failures
 
@@ -66,7 +66,7 @@ def test_a_sorted_table_is_not_dealt_by_ranks(monkeypatch):
     most = chance(40, 0.2)
     lost = lambda: failures(lambda i: 1 not in sorted_pair(i).active, 40, most)  # noqa: E731
     assert lost() <= most
-    monkeypatch.setattr(past_order, "_seed", lambda arms, columns: 2_110_231)  # whatever the table
+    monkeypatch.setattr(past, "_seed", lambda arms, columns: 2_110_231)  # whatever the table
     assert lost() > most
 
 

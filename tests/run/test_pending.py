@@ -7,8 +7,7 @@ import numpy as np
 from surepick.algorithms import PooledPeleg
 from surepick.algorithms.base import Pulls
 from surepick.problem import Problem
-from surepick.run.batch import Batch
-from surepick.run.pending import PendingBatches
+from surepick.run.batch import Batch, PendingBatches
 
 PROBLEM = Problem(np.eye(3), noise=1.0)
 

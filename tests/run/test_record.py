@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from surepick.algorithms.base import Pulls, ToldPulls
-from surepick.run.record import Record
+from surepick.run.rewards import Record
 
 
 def told(counts, sums):

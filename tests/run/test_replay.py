@@ -25,8 +25,7 @@ from surepick.arrays import limits
 from surepick.cli import cli
 from surepick.errors import CertificateError
 from surepick.run import replay as replay_module
-from surepick.run.certificate import fingerprint
-from surepick.run.made import comes_out_alike, made_here
+from surepick.run.certificate import comes_out_alike, fingerprint, made_here
 from surepick.run.replay import DRAWN, EXACT, ROUNDED
 from surepick.run.words import verdict
 from surepick.verifier.verify import verify as verify_alone

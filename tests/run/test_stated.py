@@ -7,7 +7,7 @@ from tests.verifier import samples
 from tests.verifier.test_forgeries import RULERS, certificate_of, cut_short
 
 from surepick.run.certificate import fingerprint
-from surepick.run.stated import promise_stated
+from surepick.run.verify import promise_stated
 from surepick.verifier.verify import verify as verify_alone
 
 RUNS = {

@@ -8,7 +8,7 @@ import pytest
 
 import surepick as sp
 from surepick.errors import StudyDamagedError
-from surepick.study.handed_out import check_handed_out
+from surepick.study.desk.opened import check_handed_out
 
 PROBLEM = sp.Problem.unstructured(["a", "b", "c", "d"], noise="symmetric")
 

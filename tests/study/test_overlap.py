@@ -11,7 +11,7 @@ import surepick as sp
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
-from surepick.study.desk import next_batch, waiting
+from surepick.study.desk import next_batch, opened
 from surepick.study.manage import describe_studies
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
@@ -202,13 +202,13 @@ def test_a_newcomer_counts_as_one_more_who_may_go_on(url):
 
 def test_for_whom_one_waits():
     noon = datetime(2026, 3, 1, 12, 0).timestamp()
-    ann = waiting.Held("ann", 4, noon - 120.0, noon + 180.0)
-    assert waiting.in_words([ann], noon) == (
+    ann = opened.Held("ann", 4, noon - 120.0, noon + 180.0)
+    assert opened.held_in_words([ann], noon) == (
         "waiting for 4 measurements that ann has had since 11:58; unless told by 12:03, others get "
         "them"
     )
-    somebody = waiting.Held(None, 1, noon - 90_000.0, noon + 90_000.0)
-    assert waiting.in_words([somebody, ann], noon) == (
+    somebody = opened.Held(None, 1, noon - 90_000.0, noon + 90_000.0)
+    assert opened.held_in_words([somebody, ann], noon) == (
         "waiting for 1 measurement that a worker without a name has had since 2026-02-28 11:00, "
         "and for 4 more that other workers have; unless told by 2026-03-02 13:00, others get it"
     )

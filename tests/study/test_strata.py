@@ -10,7 +10,7 @@ import pytest
 import surepick as sp
 from surepick.run.diagnostics import ArmSummary
 from surepick.storage.records import Rewards
-from surepick.study.checks.tally import without_levels
+from surepick.study.checks.findings import without_levels
 
 LABELS = ["plain", "green", "large", "bold"]
 MEANS = np.array([0.2, 0.3, 0.35, 0.75])

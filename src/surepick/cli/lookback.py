@@ -54,9 +54,9 @@ def command(
 
     Nothing is kept, and nothing is certified: what it rests on is printed with it.
     """
-    from surepick.problem.rewards import read_rewards
+    from surepick.problem.noise import read_rewards
     from surepick.study import look_back
-    from surepick.study.written import kind_of
+    from surepick.study.spec import kind_of
 
     noise = read_rewards(rewards)
     epsilon = float(in_rates(epsilon, "epsilon", noise) or 0.0)

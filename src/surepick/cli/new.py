@@ -16,7 +16,7 @@ from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, local_study_options, say, shown
 from surepick.cli.trust import MISFIT_HELP, Misfit, described, trust, trusted
 from surepick.errors import InvalidInputError
-from surepick.problem.numbers import REWARD
+from surepick.problem.noise import REWARD
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Rewards(Rewards):
     """What a measurement gives, as noise of a study says it."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, float]:
-        from surepick.problem.rewards import read_rewards
+        from surepick.problem.noise import read_rewards
 
         return read_rewards(value) if isinstance(value, str) else value
 
@@ -338,7 +338,7 @@ def _meant(problem: Problem, epsilon: float) -> list[str]:
 
 def _further(text: str) -> tuple[str, Any]:
     """The name of a further number, and what it is."""
-    from surepick.problem.rewards import read_rewards
+    from surepick.problem.noise import read_rewards
 
     name, equals, what = text.partition("=")
     if not equals or not name.strip() or not what.strip():

@@ -63,7 +63,7 @@ def in_rates(value: float | None, what: str, noise: Any, *, of_wins: bool = Fals
     """
     if not isinstance(value, Percent):
         return value
-    from surepick.study.written import kind_of
+    from surepick.study.spec import kind_of
 
     kind = kind_of(noise)
     bounds = kind.bounds

@@ -139,7 +139,7 @@ def command(
     from surepick.bench.compare.plan import Contender
     from surepick.bench.forecast import LeadToFind, study_noise
     from surepick.files import without_nan
-    from surepick.problem.rewards import read_rewards
+    from surepick.problem.noise import read_rewards
     from surepick.problem.tables import from_table
     from surepick.report.planning import write_report
     from surepick.text import split_list

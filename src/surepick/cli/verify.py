@@ -215,7 +215,7 @@ def _check_study(
     from surepick import verify
     from surepick.cli.studies import open_study
     from surepick.study.chain import check_chain
-    from surepick.study.handed_out import check_handed_out
+    from surepick.study.desk.opened import check_handed_out
 
     with open_study(name, storage) as study:
         found = check_chain(study.storage, study.desk.record, head)

@@ -16,7 +16,7 @@ from surepick.client.transport import AsyncTransport
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.study import StudyCore, StudySpec
-from surepick.study.described import described
+from surepick.study.spec import described
 
 P = ParamSpec("P")
 R = TypeVar("R")

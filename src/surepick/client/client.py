@@ -17,7 +17,7 @@ from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.study import StudySpec
 from surepick.study.core import StudyCore
-from surepick.study.described import described
+from surepick.study.spec import described
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 

@@ -12,11 +12,10 @@ import numpy as np
 from surepick.algorithms.findings import Guarantee
 from surepick.run import Answer
 from surepick.run.answer import COMPARED, Kept, Lift
+from surepick.run.details import Unmeasured
 from surepick.run.forecast import Ahead
-from surepick.run.unmeasured import Unmeasured
 from surepick.storage.records import Event, Rewards, StudyProgress
-from surepick.study.named import Said, refuse_others
-from surepick.study.pulls import Pull, Reward, Told
+from surepick.study.pulls import Pull, Reward, Said, Told, refuse_others
 from surepick.study.traffic.results import Split
 
 MOST = 10_000  # pulls or rewards in one request that the service takes

@@ -17,7 +17,7 @@ from scipy.linalg import lapack as _lapack
 
 from surepick.arrays import kernels, limits
 from surepick.arrays.compiled import compiled
-from surepick.arrays.fixed import spread_rows
+from surepick.arrays.grid import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
 
 lapack: Any = _lapack  # its functions are made at import time, unknown to type checkers

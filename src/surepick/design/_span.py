@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import fixed, limits
+from surepick.arrays import grid, limits
 from surepick.arrays.types import FloatArray
 from surepick.design.directions import Directions
 from surepick.errors import InvalidInputError
@@ -28,7 +28,7 @@ def whitening(arms: FloatArray, directions: Directions) -> FloatArray:
     if arms.size > limits.LARGE_TABLE:
         return found
     # Where singular values are equal, their vectors are any: these columns are not.
-    return fixed.whitening(arms / scale, found.shape[1]) / scale[:, None]
+    return grid.whitening(arms / scale, found.shape[1]) / scale[:, None]
 
 
 def _whitening(

@@ -34,9 +34,9 @@ from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
+from surepick.run.details import unmeasured_in_words
 from surepick.run.measuring import Enough, Measuring
 from surepick.run.order import seed_after, seed_of
-from surepick.run.unmeasured import in_words
 from surepick.text import plural
 
 Verdict = Literal["not worse", "worse", "undecided"]
@@ -91,7 +91,12 @@ class Comparison:
             such="tests like this one",
             go_on="" if self.error else go_on,
         )
-        said = [self.error and f"{self.error}.", found, *more, in_words(self.answer.unmeasured)]
+        said = [
+            self.error and f"{self.error}.",
+            found,
+            *more,
+            unmeasured_in_words(self.answer.unmeasured),
+        ]
         return " ".join(filter(None, said))
 
 

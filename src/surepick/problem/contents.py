@@ -9,17 +9,24 @@ import math
 from functools import cached_property
 from typing import Any, Self
 
+import numpy as np
+
 from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
 from surepick.arrays.tables import as_table, is_large, table_digest
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import in_reach, is_dataframe, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
-from surepick.problem.costs import as_costs
 from surepick.problem.labels import Labels, describe_labels, make_labels
-from surepick.problem.noise import NoiseKind, noise_kind, read_kind, usual
-from surepick.problem.numbers import as_further, written
-from surepick.problem.numbers import read as read_further
+from surepick.problem.noise import (
+    NoiseKind,
+    as_further,
+    noise_kind,
+    read_kind,
+    read_numbers,
+    usual,
+    written,
+)
 
 _numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
@@ -283,7 +290,7 @@ class Contents:
                 candidate_labels=saved["candidate_labels"],
                 large=saved.get("large", False),
                 minimise=saved.get("minimise", False),
-                numbers=read_further(saved, len(saved["arms"])),
+                numbers=read_numbers(saved, len(saved["arms"])),
             )
         except KeyError as missing:
             raise FormatError(f"saved problem lacks {missing}") from None
@@ -341,3 +348,25 @@ def _check_columns(arms: Any, candidates: Any) -> None:
                 f"candidates: column {j} is {str(c)!r}, but that column of arms is {str(a)!r}; "
                 f"both must have the same columns in the same order"
             )
+
+
+def as_costs(given: Any, n_arms: int) -> FloatArray | None:
+    """One positive number per arm, checked; None where all cost the same."""
+    if given is None:
+        return None
+    try:
+        costs = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"costs must be one number per arm; got {given!r:.80}") from None
+    if costs.shape != (n_arms,):
+        raise InvalidInputError(
+            f"costs must be one number for each of the {n_arms} arms; got an array of shape "
+            f"{costs.shape}"
+        )
+    wrong = np.flatnonzero(~(np.isfinite(costs) & (costs > 0)))
+    if len(wrong):
+        raise InvalidInputError(
+            f"costs must be above 0 and finite; that of arm {wrong[0]} is {costs[wrong[0]]:g}"
+        )
+    costs.setflags(write=False)
+    return costs

@@ -46,6 +46,11 @@ class NoiseKind(ABC):
     wins: ClassVar[bool] = False  #: whether best is who usually wins; epsilon is a share of wins
     cuts: ClassVar[bool] = False  #: whether rewards beyond a cap count as the cap
     reports_only: ClassVar[bool] = False  #: whether only reports of visitors can be read
+    of_pairs: ClassVar[bool] = False  #: whether a measurement says which of two options is better
+    scale_known: ClassVar[bool] = True  #: whether rewards, in these units, are 1-sub-Gaussian
+    values: ClassVar[tuple[float, ...] | None] = (
+        None  #: the only rewards there are, if they are few
+    )
 
     @classmethod
     def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
@@ -83,19 +88,9 @@ class NoiseKind(ABC):
         return None
 
     @property
-    def values(self) -> tuple[float, ...] | None:
-        """The only rewards there are, where they are few."""
-        return None
-
-    @property
     def successes(self) -> bool:
         """Whether rewards say yes or no, so that a mean is a rate of successes."""
         return self.values == (0.0, 1.0)
-
-    @property
-    def of_pairs(self) -> bool:
-        """Whether a measurement says which of two options is better."""
-        return False
 
     @property
     def given(self) -> Any:
@@ -111,11 +106,6 @@ class NoiseKind(ABC):
     def said(self) -> Any:
         """As requests have it, where saying nothing leaves the choice to others."""
         return self.written
-
-    @property
-    def scale_known(self) -> bool:
-        """Whether rewards, in these units, are 1-sub-Gaussian."""
-        return True
 
     @property
     def provided(self) -> Condition | None:
@@ -209,6 +199,7 @@ class SymmetricNoise(NoiseKind):
     """Each reward as likely to be above its mean as below, by the same amounts; no scale known."""
 
     kind = word = form = "symmetric"
+    scale_known = False
     choice = "'symmetric' (noise of any size, as likely up as down)"
     asked = "a reading that scatters evenly: as likely too high as too low by the same amount"
 
@@ -228,10 +219,6 @@ class SymmetricNoise(NoiseKind):
     @property
     def said(self) -> str:
         return self.kind
-
-    @property
-    def scale_known(self) -> bool:
-        return False
 
     @property
     def provided(self) -> Condition:
@@ -262,13 +249,10 @@ class AnyNumber(NoiseKind):
     """Numbers of any kind: who usually wins is asked, not whose mean is larger."""
 
     kind = word = form = "any"
+    scale_known = False
     choice = "'any' (numbers of any kind; the best is who usually wins)"
     asked = "anything else: a time, an amount of money, a count"
     wins = True
-
-    @property
-    def scale_known(self) -> bool:
-        return False
 
     @property
     def provided(self) -> Condition:
@@ -345,11 +329,8 @@ class EqualNoise(NoiseKind):
     """Normal, with one scale for all arms, which nobody knows."""
 
     kind = word = "equal"
+    scale_known = False
     choice = "'equal' (normal, one unknown scale)"
-
-    @property
-    def scale_known(self) -> bool:
-        return False
 
     @property
     def words(self) -> str:
@@ -625,12 +606,9 @@ class YesNo(WithinBounds):
     kind = word = form = "yes-no"
     choice = "'yes-no'"
     asked = "yes or no"
+    values = (0.0, 1.0)
     low: float = 0.0
     high: float = 1.0
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        return 0.0, 1.0
 
     def apart(self, by: float) -> str:
         return f"{100 * by:.10g} percentage points"
@@ -740,6 +718,8 @@ class Preference(WithinBounds):
 
     kind = "pairs"
     choice = "'pairs' (which of two is better; use Problem.pairs)"
+    values: ClassVar[tuple[float, ...]] = (0.0, 0.5, 1.0)
+    of_pairs = True
     low: float = 0.0
     high: float = 1.0
 
@@ -754,14 +734,6 @@ class Preference(WithinBounds):
     @property
     def unit(self) -> float:
         return 1.0
-
-    @property
-    def of_pairs(self) -> bool:
-        return True
-
-    @property
-    def values(self) -> tuple[float, ...]:
-        return 0.0, 0.5, 1.0
 
     def impossible(self, rewards: FloatArray) -> IntArray:
         return np.flatnonzero(~np.isin(rewards, self.values))
@@ -897,3 +869,85 @@ def read_kind(written: Any, n_arms: int) -> NoiseKind:
     if isinstance(written, tuple):
         raise InvalidTypeError(f"saved noise is {written!r:.80}, a tuple")
     return noise_kind(as_given(written), n_arms)
+
+
+def read_rewards(text: Any) -> Any:
+    """What a problem's ``noise`` is for such rewards, as long as nothing else is known of it.
+
+    Examples
+    --------
+    >>> read_rewards("number"), read_rewards("yes-no"), read_rewards("-1..2.5")
+    (None, 'yes-no', (-1.0, 2.5))
+    """
+    *first, last = forms()
+    known = f"{', '.join(first)} or {last}"
+    if not isinstance(text, str):
+        raise InvalidTypeError(f"rewards must be {known}; got {text!r:.80}")
+    for kind in kinds():
+        found = kind.read_form(text.strip())
+        if found is not None:
+            return found.given
+    raise InvalidInputError(
+        f"rewards must be {known} (the lowest and the highest, as in 0..10); got {text!r:.80}"
+    )
+
+
+#: the number that options are ranked by
+REWARD = "reward"
+_NAME = re.compile(r"[^\W\d][\w .-]*")
+_WORDS = ("of", "at most", "at least")  # of limits
+
+
+def as_further(given: Any, n_arms: int) -> dict[str, NoiseKind]:
+    """What is known about each further number, by its name; checked."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidTypeError(
+            "numbers must say what is known of each further number by its name, such as "
+            f"{{'latency': (0, 100)}}; got {given!r:.80}"
+        )
+    found = dict[str, NoiseKind]()
+    for name, known in given.items():
+        check_name(name)
+        try:
+            kind = noise_kind("any" if known is None else known, n_arms)
+        except (InvalidInputError, InvalidTypeError) as error:
+            raise type(error)(f"numbers: {name!r}: {error}") from None
+        if kind.of_pairs or kind.scales is not None:
+            raise InvalidInputError(
+                f"numbers: {name!r} can be 'any', 'yes-no', 'symmetric', 'equal', bounds (lowest, "
+                f"highest) or one noise scale; got {known!r:.80}"
+            )
+        found[name] = kind
+    return found
+
+
+def check_name(name: Any) -> None:
+    """Refuse a name that limits could not be written with."""
+    fine = isinstance(name, str) and _NAME.fullmatch(name) and name == name.strip()
+    if not fine or any(f" {word} " in f" {name} " for word in _WORDS):
+        raise InvalidInputError(
+            "numbers: the name of a number begins with a letter and has letters, digits, '_', "
+            f"'-', '.' and spaces; got {name!r:.80}"
+        )
+    if name == REWARD:
+        raise InvalidInputError(
+            f"numbers: {REWARD!r} is the number that options are ranked by, and what is known of "
+            "it is the noise of the problem; leave it out here"
+        )
+
+
+def written(numbers: Mapping[str, NoiseKind]) -> dict[str, Any]:
+    """As files have it: nothing where there are none."""
+    if not numbers:
+        return {}
+    return {"numbers": {name: kind.written for name, kind in numbers.items()}}
+
+
+def read_numbers(saved: Mapping[str, Any], n_arms: int) -> dict[str, Any] | None:
+    """What a file says, as it was given."""
+    held = saved.get("numbers")
+    if not held:
+        return None
+    return {name: read_kind(value, n_arms).given for name, value in held.items()}

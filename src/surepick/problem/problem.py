@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from surepick.arrays.backend import Backend
-from surepick.arrays.fixed import orthonormal, product, spread_rows
+from surepick.arrays.grid import orthonormal, product, spread_rows
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.tables import mark_checked, read_only, read_parquet
 from surepick.arrays.types import FloatArray, IntArray

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.arrays.backend import Backend
-from surepick.arrays.fixed import whitening
+from surepick.arrays.grid import whitening
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem.duplicates import column_scale

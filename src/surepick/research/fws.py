@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.arrays import limits
-from surepick.arrays.fixed import product
+from surepick.arrays.grid import product
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem

@@ -14,7 +14,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.conditions import REGULARISATION, norm_condition
-from surepick.arrays.fixed import product
+from surepick.arrays.grid import product
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive
 from surepick.errors import InvalidInputError

@@ -4,8 +4,7 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.identify import identify
 from surepick.run.run import Run
-from surepick.run.segments import SegmentsVerified, verify_segments
-from surepick.run.verify import verify
+from surepick.run.verify import SegmentsVerified, verify, verify_segments
 
 __all__ = [
     "Answer",

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from surepick.algorithms.base import State
+import numpy as np
+
+from surepick.algorithms.base import Algorithm, State
 from surepick.algorithms.findings import Claims, Guarantee
 from surepick.arrays.types import IntArray
-from surepick.conditions import CONDITIONS, aside, duration, joined
+from surepick.conditions import CONDITIONS, aside, duration, joined, stated, written
 from surepick.problem import Problem
-from surepick.promise import IF_ANY, NOBODY
-from surepick.run import comparisons, quantiles
-from surepick.run.on_items import in_words as said_on_items
-from surepick.run.unmeasured import Unmeasured
-from surepick.run.unmeasured import in_words as said_of_unmeasured
+from surepick.promise import IF_ANY, NOBODY, Condition
+from surepick.run.details import (
+    Unmeasured,
+    circle,
+    items_in_words,
+    on_items,
+    quantiles_in_words,
+    quantiles_of,
+    shares_won,
+    unmeasured_in_words,
+    wins_in_words,
+)
+from surepick.run.guarantee import looked_again, promise_of
+from surepick.run.limits import why_stopped
+from surepick.run.standing import claims_now
 from surepick.run.words import sureness
 from surepick.text import plural
 
@@ -189,16 +202,16 @@ class Answer:
         """
         nobody = self.guarantee.kind == NOBODY
         own = (self.label, self.wins, self.best_mean, self.circle)
-        won = "" if nobody else comparisons.in_words(*own)
+        won = "" if nobody else wins_in_words(*own)
         if self.quantile is not None:
             own = (self.quantiles, self.quantile, bool(self.guarantee), self.minimise)
-            won = quantiles.in_words(self.label, *own)
+            won = quantiles_in_words(self.label, *own)
         said = [won, self.guarantee.promise.plain()]
         if self.guarantee.kind == IF_ANY:  # which comes before everything that sounds like more
             said.reverse()
         if self.guarantee:
-            said.append(said_on_items(self.on_items))
-        said.append(said_of_unmeasured(self.unmeasured))
+            said.append(items_in_words(self.on_items))
+        said.append(unmeasured_in_words(self.unmeasured))
         if not self.guarantee.shown and self.p_value is not None:
             said.append(sureness(self.p_value))
         return " ".join(filter(None, said))
@@ -341,3 +354,139 @@ def several(problem: Problem, named: list[int], pulls: IntArray) -> dict[str, An
 def _finite(lift: Lift) -> list[float | None]:
     """As JSON has it: an end that is not known is null."""
     return [number if math.isfinite(number) else None for number in lift]
+
+
+def answer_of(
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    *,
+    pulls: IntArray,
+    batches: int,
+    log: list[dict[str, Any]],
+    whole: list[dict[str, Any]],
+    past: dict[str, Any] | None,
+    changes: Sequence[dict[str, Any]],
+    ended: bool,
+    turns: list[dict[str, Any]],
+    retired: tuple[int, ...],
+    limits: list[dict[str, Any]],
+    accepted: Sequence[dict[str, Any]],
+    order: int | None,
+    conditions: tuple[Condition, ...],
+) -> Answer:
+    """What a run comes to.
+
+    Parameters
+    ----------
+    pulls, batches, log, whole
+        What was told: of each arm, in how many batches, batch by batch where the algorithm keeps
+        them, else as one.
+    past
+        What was measured before.
+    changes, turns, limits, accepted
+        Rewards that were corrected or withdrawn, options that came and went (``retired``: who is
+        gone), changes of what may be measured, and what was named close enough on the way, as
+        certificates list them.
+    ended
+        Whether somebody stopped it by hand.
+    order
+        The seed of the order in which pulls were handed out.
+    conditions
+        What else it rests on, as those know who measured.
+    """
+    leader, same = state.leader(), problem.same_as
+    gone = np.isin(np.arange(len(same)), retired)
+    left = np.isin(same, state.active) & ~gone
+    before, claims = past["batches"] if past else [], claims_now(problem, state)
+    return Answer(
+        arm=leader,
+        label=problem.candidate_labels[leader],
+        samples=int(pulls.sum()),
+        pulls=pulls.copy(),
+        guarantee=Guarantee.of(
+            promise_of(
+                *(algorithm, problem, state, before + log),
+                *(bool(past and past["evidence"]), looked_again(changes), ended),
+                turned=bool(turns),
+                limit=why_stopped(problem, pulls, algorithm, limits),
+                stated=conditions,
+            )
+        ),
+        survivors=tuple(int(i) for i in np.flatnonzero(left)),
+        equivalent=tuple(
+            int(i) for i in np.flatnonzero((same == same[leader]) & ~gone) if i != leader
+        ),
+        batches=batches,
+        algorithm=algorithm.registered_name(),
+        delta=algorithm.delta,
+        epsilon=algorithm.epsilon,
+        p_value=state.p_value(),
+        minimise=problem.minimise,
+        **several(problem, state.named(), pulls),
+        **compared(problem, claims),
+        on_items=on_items(problem, state, splits=stated("splits") in conditions),
+        limits=Kept.all_of(problem, state),
+        **_won(problem, state, algorithm, before + log, leader),
+        **_quantiles(problem, algorithm, before + log),
+        _record={
+            "problem": problem,
+            "settings": algorithm.settings(),
+            "batches": whole or list(log),
+            "evidence": state.evidence(),
+            "claims": claims,
+            "past": past,
+            "changes": list(changes),
+            "by_hand": ended,
+            "options": list(turns),
+            "accepted": list(accepted),
+            "limits": limits,
+            "conditions": written(conditions),
+            "order": order,
+        },
+    )
+
+
+def _won(
+    problem: Problem, state: State, algorithm: Algorithm, batches: list[dict[str, Any]], leader: int
+) -> dict[str, Any]:
+    """How the answer did in direct comparisons, where these decide."""
+    compared = None if len(state.named()) > 1 else state.won()
+    if compared is not None:
+        met, labels = np.flatnonzero(~np.isnan(compared)).tolist(), problem.candidate_labels
+        found = {labels[i]: float(compared[i]) for i in met}
+        return {"wins": found, "circle": tuple(labels[i] for i in state.circle())}
+    if not state.by_wins or state.claims() is not None or len(state.named()) > 1:
+        return {}
+    n, on_items = problem.n_arms, algorithm.measured_on() is not None
+    batches = [batch | {"sums": problem.sign * np.asarray(batch["sums"])} for batch in batches]
+    shares = shares_won(batches, leader, n, on_items)
+    met = np.flatnonzero(~np.isnan(shares)).tolist()
+    counts, sums = np.zeros(n), np.zeros(n)
+    for batch in batches:
+        np.add.at(counts, batch["arms"], batch["counts"])
+        np.add.at(sums, batch["arms"], batch["sums"])
+    means = np.divide(sums, counts, out=np.full(n, -np.inf), where=counts > 0)
+    best = int(means.argmax())
+    other = None if means[best] <= means[leader] else problem.labels[best]
+    wins = {problem.labels[arm]: float(shares[arm]) for arm in met}
+    found: dict[str, Any] = {"wins": wins, "best_mean": other if wins else None}
+    if min(wins.values(), default=1.0) < 0.5:
+        around = circle(batches, leader, n, on_items)
+        found["circle"] = tuple(problem.labels[arm] for arm in around)
+    return found
+
+
+def _quantiles(
+    problem: Problem, algorithm: Algorithm, batches: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Quantiles of what was measured, where the best one was asked for."""
+    p = algorithm.asked.quantile
+    if p is None:
+        return {}
+    found = quantiles_of(batches, p, problem.n_arms)
+    known = np.flatnonzero(~np.isnan(found)).tolist()
+    return {
+        "quantile": p,
+        "quantiles": {problem.labels[arm]: float(found[arm]) for arm in known},
+    }

@@ -19,7 +19,7 @@ from surepick.problem import Problem
 from surepick.promise import Reason
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
-from surepick.run.strata import TextArray
+from surepick.run.rewards import TextArray
 
 if TYPE_CHECKING:  # loaded when they are first used, as are the designs behind them
     from surepick.run.diagnostics.beside import Beside
@@ -170,14 +170,14 @@ class Doubts:
 
     def skew(self, problem: Problem) -> Finding | None:
         """Whether rewards are symmetric; None where nothing rests on it, or nobody looked."""
-        from surepick.run.diagnostics.symmetry import skewed_noise
+        from surepick.run.diagnostics.noise import skewed_noise
 
         return None if self._triples is None else skewed_noise(problem, self._triples)
 
     def broken(self, problem: Problem, told: list[ToldPulls]) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
         from surepick.run.assumed import ASSUMED
-        from surepick.run.diagnostics.scales import unequal_noise
+        from surepick.run.diagnostics.noise import unequal_noise
 
         if self._triples is None:
             return []

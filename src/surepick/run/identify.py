@@ -19,7 +19,7 @@ from surepick.calls.pace import Pace
 from surepick.calls.versions import digest_of
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.numbers import REWARD
+from surepick.problem.noise import REWARD
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
 from surepick.run.measuring import Measuring

@@ -18,8 +18,8 @@ from surepick.calls.afresh import SET_BACK
 from surepick.calls.kept import Kept, stopped
 from surepick.calls.many import Calls
 from surepick.run.answer import Answer
+from surepick.run.details import Unmeasured
 from surepick.run.run import Run
-from surepick.run.unmeasured import Unmeasured
 
 R = TypeVar("R")
 _PROBES = 3  # items that are tried where nothing has worked yet

@@ -12,7 +12,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError, listed
 from surepick.problem import Problem
-from surepick.problem.numbers import REWARD
+from surepick.problem.noise import REWARD
 from surepick.run.rewards import spread_of, sums_of
 
 _LARGEST = 1e100  # of a number: sums of their squares are finite

@@ -6,13 +6,13 @@ chooses among many honest-looking records. Here the algorithm itself is run agai
 certificate says was measured: each proposal is worked out from what came before it, and compared.
 What is then left to invent is rewards.
 
-Pulls are the same on every processor, but for very many arms (:mod:`surepick.run.made` says when).
-There rounding now and then decides which of two arms that serve equally well has a pull more, so
-that a proposal may differ a little from the one recorded; the run then goes on with what is
-recorded, so that each proposal is compared on its own. Three outcomes are told apart: the same
-pulls throughout (``EXACT``), the same but for single pulls that rounding may have moved
-(``ROUNDED``), and other pulls (:class:`Different`), which no rounding explains where designs have
-one solution.
+Pulls are the same on every processor, but for very many arms (``comes_out_alike`` in
+:mod:`surepick.run.certificate`). There rounding now and then decides which of two arms that serve
+equally well has a pull more, so that a proposal may differ a little from the one recorded; the run
+then goes on with what is recorded, so that each proposal is compared on its own. Three outcomes are
+told apart: the same pulls throughout (``EXACT``), the same but for single pulls that rounding may
+have moved (``ROUNDED``), and other pulls (:class:`Different`), which no rounding explains where
+designs have one solution.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from surepick.run.batch import Batch
 from surepick.run.certificate import plain
 from surepick.run.numbers import check_sums
 from surepick.run.option_changes import ADDED, before_changes
-from surepick.run.reports_again import ReportsAgain
+from surepick.run.report import ReportsAgain
 from surepick.run.retrace import rests_on_changed, retrace
 from surepick.run.rewards import check_size
 from surepick.run.run import Run

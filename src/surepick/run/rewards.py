@@ -8,13 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from surepick.algorithms.base import Pulls, ToldPulls
+from surepick.algorithms.base import Pulls, State, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
-from surepick.errors import InvalidInputError
+from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.batch import Batch
+from surepick.text import as_line
 
 _LARGEST = 1e75  # sums of rewards, in units of the noise: squares of variances are finite
 _LARGEST_OF_ALL = 1e150  # in any unit: their squares are
@@ -161,3 +163,119 @@ def in_total(counts: IntArray, sums: FloatArray) -> list[dict[str, Any]]:
     """All pulls as one batch of a log."""
     whole = Pulls.from_counts(counts)
     return [logged(whole, sums[whole.arms])]
+
+
+#: names, as objects
+TextArray = NDArray[np.object_]
+_LONGEST = 200  # characters of a name
+
+
+def check_strata(
+    batch: Batch, strata: Any, with_sums: bool, log: list[dict[str, Any]]
+) -> TextArray | None:
+    """The stratum of each pull, or an error that names what is wrong; None: there are none."""
+    before = bool(log) and "stratum" in log[-1]
+    if strata is None:
+        if before:
+            raise InvalidInputError(
+                "strata: earlier batches were told with strata, so this one needs strata too"
+            )
+        return None
+    if log and not before:
+        raise InvalidInputError(
+            "strata: earlier batches were told without strata, so leave strata out"
+        )
+    if with_sums:
+        raise InvalidInputError("strata: give every single reward (rewards=…), not sums")
+    if isinstance(strata, str | bytes) or not hasattr(strata, "__len__"):
+        raise InvalidTypeError(f"strata must be a list with one name per pull; got {strata!r:.80}")
+    if len(strata) != batch.size:
+        raise InvalidInputError(
+            f"strata must have one entry per pull: {batch.size} expected, {len(strata)} given"
+        )
+    names = [stratum_name(name, f"strata[{i}]") for i, name in enumerate(strata)]
+    return np.array(names, dtype=object)
+
+
+def stratum_name(name: Any, what: str) -> str:
+    """The name of a stratum, a text or a whole number, or an error."""
+    if isinstance(name, bool | np.bool_) or not isinstance(name, str | int | np.integer):
+        raise InvalidTypeError(f"{what} must be a text or a whole number; got {name!r:.80}")
+    return as_line(str(name), what, _LONGEST)
+
+
+def split_strata(
+    state: State, batch: Batch, rewards: FloatArray, names: TextArray
+) -> dict[str, ToldPulls]:
+    """What was told of each stratum, in the order of their names.
+
+    Rewards and names come as the rows of the batch list its pulls.
+    """
+    arms = np.repeat(batch.pulls.arms, batch.pulls.counts)
+    found, of = np.unique(names.astype(str), return_inverse=True)
+    strata = {}
+    for number, name in enumerate(found):
+        own = np.flatnonzero(of == number)
+        own = own[batch.within(own)]
+        told = state.stratum(arms[own], rewards[own])
+        strata[str(name)] = told if state.needs_spread else told._replace(spreads=None)
+    return strata
+
+
+class Record:
+    """All that was told since the run began."""
+
+    def __init__(self, n_arms: int) -> None:
+        self.pulls: IntArray = np.zeros(n_arms, dtype=np.int64)  #: of each arm
+        self.sums: FloatArray = np.zeros(n_arms)  #: of the rewards of each arm
+        self.samples = 0  #: all pulls: adding up ten million arms takes time
+        self.log: list[dict[str, Any]] = []  #: batches, as certificates list them
+
+    @property
+    def in_strata(self) -> bool:
+        """Whether rewards belong to days, plates, …"""
+        return bool(self.log) and "stratum" in self.log[-1]
+
+    def add(self, told: ToldPulls) -> None:
+        """Count what was told."""
+        self.samples += told.pulls.total
+        np.add.at(self.pulls, told.pulls.arms, told.pulls.counts)
+        np.add.at(self.sums, told.pulls.arms, told.sums)
+
+    def add_totals(self, pulls: IntArray, sums: FloatArray) -> int:
+        """Count pulls and sums of every arm; how many pulls these are."""
+        made = int(pulls.sum())
+        self.pulls += pulls
+        self.sums += sums
+        self.samples += made
+        return made
+
+    def keep(self, told: ToldPulls, after: int | None, stratum: str | None = None) -> None:
+        """Keep a batch, or what was told of one stratum, asked for ``after`` so many were told."""
+        said = {} if stratum is None else {"stratum": stratum}
+        self.log.append(logged(*told, after) | said)
+
+    def told(self, first: int = 0) -> list[ToldPulls]:
+        """What was told batch by batch, from this number on."""
+        return [unlogged(batch) for batch in self.log[first:]]
+
+    def with_past(self, batches: list[dict[str, Any]]) -> tuple[IntArray, FloatArray]:
+        """Pulls and sums of each arm, together with those of batches from before the run."""
+        counts, sums = self.pulls.copy(), self.sums.copy()
+        for batch in batches:
+            np.add.at(counts, batch["arms"], batch["counts"])
+            np.add.at(sums, batch["arms"], batch["sums"])
+        return counts, sums
+
+    def as_one(self) -> list[dict[str, Any]]:
+        """All pulls as one batch of a log."""
+        return in_total(self.pulls, self.sums)
+
+    def grow(self, count: int) -> None:
+        """So many arms more."""
+        self.pulls = np.append(self.pulls, np.zeros(count, dtype=np.int64))
+        self.sums = np.append(self.sums, np.zeros(count))
+
+    def load(self, pulls: IntArray, sums: FloatArray, log: list[dict[str, Any]]) -> None:
+        """Take on what was saved."""
+        self.pulls, self.sums, self.log, self.samples = pulls, sums, log, int(pulls.sum())

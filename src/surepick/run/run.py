@@ -17,11 +17,11 @@ from surepick.conditions import joined, read_stated, stated, written
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
 from surepick.promise import Condition, Promise
-from surepick.run.answer import Answer
+from surepick.run.answer import Answer, answer_of
 from surepick.run.assumed import ASSUMED
-from surepick.run.batch import Batch, check_open
-from surepick.run.codec import dumps
-from surepick.run.concluding import Course, answer_of
+from surepick.run.batch import Batch, PendingBatches, check_open
+from surepick.run.codec import check_columns, contents, dumps, read_saved, refusing_damage
+from surepick.run.details import Unmeasured, counted
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
 from surepick.run.guarantee import looked_again, promise_ahead, rests_of
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
@@ -37,22 +37,21 @@ from surepick.run.option_changes import (
 )
 from surepick.run.order import Draws, as_seed, fresh_seed, piece, seed_for
 from surepick.run.past import Past, split_past
-from surepick.run.pending import PendingBatches
-from surepick.run.record import Record
 from surepick.run.rewards import (
+    Record,
+    TextArray,
     check_one_of,
     check_rewards,
     check_size,
+    check_strata,
     check_sums,
     logged,
+    split_strata,
     spread_of,
     standardised,
     sums_of,
 )
-from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
-from surepick.run.strata import TextArray, check_strata, split_strata
-from surepick.run.unmeasured import Unmeasured, counted
 from surepick.run.waiting import NOT_AGAIN, Waiting
 from surepick.statistics.spending import Spent
 from surepick.text import plural
@@ -748,13 +747,19 @@ class Run:
         whole = [] if self.state.needs_batches else record.as_one()
         answer = answer_of(
             *(self.algorithm, self.problem, self.state),
-            Course(
-                *(record.pulls, self.batches, record.log, whole, self._past, changes, self.ended),
-                *(self._options.made, self.retired, self._limits.certified(self.skipped)),
-                order=self.order_seed,
-                accepted=self._options.accepted,
-                stated=joined(self.conditions, conditions),
-            ),
+            pulls=record.pulls,
+            batches=self.batches,
+            log=record.log,
+            whole=whole,
+            past=self._past,
+            changes=changes,
+            ended=self.ended,
+            turns=self._options.made,
+            retired=self.retired,
+            limits=self._limits.certified(self.skipped),
+            accepted=self._options.accepted,
+            order=self.order_seed,
+            conditions=joined(self.conditions, conditions),
         )
         broken = self.doubts.broken(self.problem, self.told())
         if self.waits is not None and self.state.finished and not self.waits.well(self):

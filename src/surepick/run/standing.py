@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, State
+from surepick.algorithms.base import Algorithm, Claims, Known, State
+from surepick.algorithms.pulls import ToldPulls
 from surepick.algorithms.questions import compares
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import MissingExtraError
 from surepick.problem import Problem
-from surepick.run.shown import claims_now, known_now, without_rounding
+from surepick.problem.noise import BySegment
 from surepick.statistics.estimate import LeastSquares
 from surepick.text import plural
 
@@ -383,3 +384,69 @@ def fitted(
 
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def means_of(
+    problem: Problem, counts: IntArray, sums: FloatArray, told: list[ToldPulls]
+) -> list[float | None]:
+    """Of each arm; None where nothing was measured. ``told`` is all that was.
+
+    Where visitors are counted by segment it is the rate of the mix, and None while some segment has
+    nobody: the mean over all who came would say as much about who came as about the option.
+    """
+    kind = problem.noise_kind
+    if not isinstance(kind, BySegment):
+        return [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist())]
+    came, yes = np.zeros((2, problem.n_arms, len(kind.shares)))
+    for one in told:
+        assert one.pulls.parts is not None
+        at = (one.pulls.arms, one.pulls.parts)
+        np.add.at(came, at, one.pulls.counts)
+        np.add.at(yes, at, one.sums)
+    rates = (np.array(kind.shares) * yes / np.maximum(came, 1.0)).sum(axis=1)
+    whole = came.min(axis=1) > 0
+    return [rate if seen else None for rate, seen in zip(rates.tolist(), whole.tolist())]
+
+
+_ROUNDING = 1e-12
+
+
+def known_now(problem: Problem, state: State) -> Known | None:
+    """What is known about each candidate now."""
+    known = state.now()
+    if known is None or not problem.minimise:
+        return known
+    return known._replace(estimates=_turned(known.estimates))
+
+
+def claims_now(problem: Problem, state: State) -> Claims | None:
+    """What is claimed now: a lift is the option less the baseline, so below 0 it may be better."""
+    claims = state.claims()
+    if claims is None:
+        return None
+    claims = claims._replace(lift=without_rounding(claims.lift, claims.low, claims.high))
+    if not problem.minimise:
+        return claims
+    ends = {"low": _turned(claims.high), "high": _turned(claims.low)}
+    return claims._replace(lift=_turned(claims.lift), **ends)
+
+
+def without_rounding(values: FloatArray, *beside: FloatArray | None) -> FloatArray:
+    """Numbers that a person reads: 0 where they are what floating point left of a difference.
+
+    That is less than a millionth of a millionth of the largest of them, or of those beside them.
+
+    Examples
+    --------
+    >>> without_rounding(np.array([0.25, -5.551e-17])).tolist()
+    [0.25, 0.0]
+    >>> without_rounding(np.array([3e-17, 0.0]), np.array([0.4, np.inf])).tolist()
+    [0.0, 0.0]
+    """
+    sizes = [np.abs(some[np.isfinite(some)]) for some in (values, *beside) if some is not None]
+    largest = max(float(some.max(initial=0.0)) for some in sizes)
+    return np.where(np.abs(values) <= _ROUNDING * largest, 0.0, values)
+
+
+def _turned(numbers: FloatArray) -> FloatArray:
+    return 0.0 - numbers  # nought has no sign

@@ -9,14 +9,12 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem.contents import as_misfit
 from surepick.problem.noise import kinds
 from surepick.problem.tables.build import TableProblem
-from surepick.problem.tables.cells import is_numeric
-from surepick.problem.tables.naming import describing, naming
+from surepick.problem.tables.cells import describing, is_numeric, naming
 from surepick.problem.tables.read import Columns
 from surepick.server import models
 from surepick.storage import Storage
 from surepick.study import OptionTable, StudySpec, store
-from surepick.study.extremes import refusing_extremes
-from surepick.study.manage import store_each
+from surepick.study.manage import refusing_extremes, store_each
 from surepick.study.settings import known
 from surepick.study.spec import MOST_SAMPLES
 

@@ -18,10 +18,8 @@ from surepick.server.replies import in_rows
 from surepick.server.watch import Position, Watch
 from surepick.storage import open_storage
 from surepick.study import Study, Told, load_study
-from surepick.study.desk.crowd import Ask, Crowd, Handed
-from surepick.study.desk.rehearsal import rehearse
-from surepick.study.named import Said
-from surepick.study.pulls import Pull, Reward, as_failure, as_name, as_pull
+from surepick.study.desk.crowd import Ask, Crowd, Handed, rehearse
+from surepick.study.pulls import Pull, Reward, Said, as_failure, as_name, as_pull
 from surepick.study.traffic.desk import TrafficDesk
 
 T = TypeVar("T")

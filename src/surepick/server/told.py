@@ -11,8 +11,7 @@ from surepick.errors import TellConflictError
 from surepick.server import messages
 from surepick.server.replies import in_rows
 from surepick.study.again import AGAIN
-from surepick.study.named import Said
-from surepick.study.pulls import Reward, Told
+from surepick.study.pulls import Reward, Said, Told
 from surepick.text import plural
 
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from surepick.errors import UnknownStudyError
 from surepick.storage.records import (
+    ENDLESS,
     BatchRecord,
     Closed,
     Event,
@@ -20,18 +21,19 @@ from surepick.storage.records import (
     Lease,
     Link,
     Overview,
+    Period,
+    Report,
     Rewards,
     StudyProgress,
     StudyRecord,
     Summary,
     Tell,
 )
-from surepick.storage.traffic import TrafficRows
 
 T = TypeVar("T")
 
 
-class Transaction(TrafficRows):
+class Transaction(ABC):
     """The operations inside one transaction. Nothing is visible to others before it ends.
 
     Examples
@@ -223,6 +225,35 @@ class Transaction(TrafficRows):
     @abstractmethod
     def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
         """How many events of these kinds each arm has (arms without any are left out)."""
+
+    # -- traffic ---------------------------------------------------------------------------
+    @abstractmethod
+    def add_period(self, study: int, period: Period) -> None:
+        """Add a period of the (locked) study; its number and its name must be new."""
+
+    @abstractmethod
+    def name_period(self, study: int, number: int, name: str | None) -> None:
+        """Give a period that was not reported this name, which must be new; or take its name."""
+
+    @abstractmethod
+    def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
+        """The periods from this number up to but not including ``last``, in order."""
+
+    @abstractmethod
+    def period_named(self, study: int, name: str) -> Period | None:
+        """The period of this name."""
+
+    @abstractmethod
+    def add_report(self, study: int, report: Report) -> None:
+        """Add the report of a period, which has none."""
+
+    @abstractmethod
+    def change_report(self, study: int, report: Report) -> None:
+        """Write the corrected content of a report that is there already."""
+
+    @abstractmethod
+    def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
+        """The reports of these periods, in order."""
 
 
 class Storage(ABC):

@@ -11,12 +11,13 @@ from surepick.storage.records import (
     Event,
     Lease,
     Link,
+    Period,
+    Report,
     StudyProgress,
     StudyRecord,
     Summary,
     Tell,
 )
-from surepick.storage.traffic import Period, Report
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,21 @@ from dataclasses import dataclass, field, replace
 from surepick.errors import StudyExistsError
 from surepick.storage.contract import Storage, T, Transaction
 from surepick.storage.records import (
+    ENDLESS,
     BatchRecord,
     Closed,
     Event,
     Lease,
     Link,
     Overview,
+    Period,
+    Report,
     Rewards,
     StudyProgress,
     StudyRecord,
     Summary,
     Tell,
 )
-from surepick.storage.traffic import KeptTraffic, TrafficInMemory
 
 _SHARED: dict[str, MemoryStorage] = {}
 
@@ -42,7 +44,8 @@ class _Kept:
     tells: dict[int, Tell] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     chain: dict[int, Link] = field(default_factory=dict)
-    traffic: KeptTraffic = field(default_factory=KeptTraffic)
+    periods: dict[int, Period] = field(default_factory=dict)
+    reports: dict[int, Report] = field(default_factory=dict)
 
 
 class MemoryStorage(Storage):
@@ -75,7 +78,7 @@ class MemoryStorage(Storage):
         return self.write(work)
 
 
-class _MemoryTransaction(TrafficInMemory, Transaction):
+class _MemoryTransaction(Transaction):
     def __init__(self, storage: MemoryStorage) -> None:
         self._storage = storage
         self._studies = storage._studies
@@ -118,9 +121,6 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
         kept = self._studies[study]
         old, kept.progress = kept.progress, at
         self.undo.append(lambda: setattr(kept, "progress", old))
-
-    def _traffic(self, study: int) -> KeptTraffic:
-        return self._studies[study].traffic
 
     # -- batches and snapshots -------------------------------------------------------------
     def add_batch(self, study: int, batch: BatchRecord) -> None:
@@ -279,6 +279,37 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
         for event in self.events(study, kinds):
             counts[event.arm] = counts.get(event.arm, 0) + event.count
         return counts
+
+    # -- traffic ---------------------------------------------------------------------------
+    def add_period(self, study: int, period: Period) -> None:
+        self._add(self._studies[study].periods, {period.number: period})
+
+    def name_period(self, study: int, number: int, name: str | None) -> None:
+        kept = self._studies[study].periods
+        old = kept[number]
+        kept[number] = replace(old, name=name)
+        self.undo.append(lambda: kept.update({number: old}))
+
+    def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
+        kept = sorted(self._studies[study].periods.items())
+        return [period for number, period in kept if first <= number < last]
+
+    def period_named(self, study: int, name: str) -> Period | None:
+        kept = self._studies[study].periods.values()
+        return next((one for one in kept if one.name == name), None)
+
+    def add_report(self, study: int, report: Report) -> None:
+        self._add(self._studies[study].reports, {report.period: report})
+
+    def change_report(self, study: int, report: Report) -> None:
+        kept = self._studies[study].reports
+        old = kept[report.period]
+        kept[report.period] = replace(old, content=report.content)
+        self.undo.append(lambda: kept.update({old.period: old}))
+
+    def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
+        kept = sorted(self._studies[study].reports.items())
+        return [report for number, report in kept if first <= number < last]
 
     def _add(self, kept: dict, new: dict) -> None:
         """Add rows whose keys must not be there yet."""

@@ -283,3 +283,27 @@ class Rewards:
             np.array(strata, dtype=np.str_) if named else None,
             list(more) if more and more[0] is not None else None,
         )
+
+
+ENDLESS = 2**62
+
+
+@dataclass(frozen=True)
+class Period:
+    """A time in which visitors are sent by shares that stay the same; stored before it begins."""
+
+    number: int  #: 0 for the first
+    name: str | None  #: None: not named yet
+    shares: str  #: JSON: one for each option
+    settled: int  #: reports that the shares were worked out from
+    at: float  #: the database's clock when the shares were stored
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a period: the first that was reported, and the only one that counts."""
+
+    period: int  #: number of the period
+    content: str  #: JSON: options, visits, sums
+    at: float  #: the database's clock
+    token: str | None = None  #: id of the token it came with; None: from this machine

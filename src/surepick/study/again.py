@@ -34,8 +34,7 @@ from __future__ import annotations
 
 from surepick.errors import InvalidInputError
 from surepick.study.hedge import HEDGE
-from surepick.study.prepared import Prepared
-from surepick.study.settings import Setting, yes_or_no
+from surepick.study.settings import Prepared, Setting, yes_or_no
 
 #: what a study's notes call the rule, and what is recorded when a reading is set aside
 AGAIN = "again"

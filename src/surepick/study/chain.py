@@ -24,10 +24,19 @@ from typing import Any, NoReturn
 from surepick.errors import StudyDamagedError
 from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
-from surepick.storage.traffic import Period, Report
-from surepick.study.digests import digest_of, sha
+from surepick.storage.records import BatchRecord, Link, Period, Report, StudyRecord, Tell
 from surepick.study.traffic.rules import sends_traffic
+
+
+def sha(text: str) -> str:
+    """Of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_of(content: Any) -> str:
+    """Of values that can be written as JSON."""
+    return sha(json.dumps(content, sort_keys=True, separators=(",", ":")))
+
 
 _PIECE = 10_000  # rewards that are read together
 _FIRST = "0" * 64  # stands for the digest before the first link

@@ -19,8 +19,7 @@ from surepick.study.acts import Act
 from surepick.study.acts.accept import Accepted
 from surepick.study.acts.aside import SetAside
 from surepick.study.acts.limits import LimitChange, as_sent
-from surepick.study.acts.new_options import NewOptions
-from surepick.study.acts.options import OptionChange
+from surepick.study.acts.options import NewOptions, OptionChange
 from surepick.study.acts.reports import ReportChange, sent_report
 from surepick.study.acts.rewards import Change
 from surepick.study.checks.checks import Checks

@@ -17,7 +17,7 @@ from surepick.study.acts.options import OptionChange
 from surepick.study.acts.reports import ReportChange, RowChange, set_aside
 from surepick.study.acts.rewards import Change
 from surepick.study.desk.desk import Desk
-from surepick.study.formulas import safe
+from surepick.study.sheet import safe
 from surepick.study.traffic.block import reported
 
 FORMATS = ("csv", "json", "parquet")
@@ -95,7 +95,7 @@ def _as_json(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
 
 
 def _as_parquet(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    from surepick.problem.tables.extras import need_pandas
+    from surepick.problem.tables.read import need_pandas
 
     buffer = io.BytesIO()
     need_pandas("a Parquet file").DataFrame(list(rows)).to_parquet(buffer, index=False)

@@ -7,8 +7,7 @@ from typing import Any, cast
 
 from surepick.calls.rule import COUNTS, Counts, as_rule
 from surepick.errors import InvalidInputError
-from surepick.study.prepared import Prepared
-from surepick.study.settings import Setting
+from surepick.study.settings import Prepared, Setting
 
 #: what a study's notes call the rule
 FAILED = "failed"

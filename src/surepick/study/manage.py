@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,7 +13,13 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
-from surepick.errors import InvalidInputError, StudyExistsError, UnknownStudyError, listed
+from surepick.errors import (
+    InvalidInputError,
+    StudyExistsError,
+    SurepickError,
+    UnknownStudyError,
+    listed,
+)
 from surepick.problem import Problem
 from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
@@ -20,14 +27,12 @@ from surepick.run.order import seed_for, seed_of
 from surepick.storage import Storage, Transaction, copying, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord, Summary
 from surepick.study import chain
-from surepick.study.described import described
 from surepick.study.desk.rebuild import ORDER, begin, record_of, summary_of
-from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored
-from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
 from surepick.study.segments import segment_of
-from surepick.study.spec import StudySpec
+from surepick.study.settings import Prepared
+from surepick.study.spec import StudySpec, described
 from surepick.study.study import Study
 from surepick.study.traffic.rules import DEAL, sends_traffic
 
@@ -400,3 +405,20 @@ def _find(storage: Storage, name: str) -> StudyRecord:
         )
     there = f"there are: {listed(known, name)}" if known else "there are none"
     raise UnknownStudyError(f"no study is called {name!r} in {storage.url}; {there}")
+
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def refusing_extremes() -> Iterator[None]:
+    """Refuse numbers that are so extreme that arithmetic with them fails somewhere."""
+    try:
+        yield
+    except SurepickError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        _log.warning("refused because of: %r", error, exc_info=True)
+        raise InvalidInputError(
+            "a number is too large, too small or too close to another one to compute with"
+        ) from error

@@ -10,7 +10,7 @@ from typing import Any
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.tables import from_table
 from surepick.problem.tables.build import TableProblem, as_list
-from surepick.problem.tables.naming import naming, nothing_describes
+from surepick.problem.tables.cells import naming, nothing_describes
 from surepick.study.sheet import Sheet
 
 #: what can be said of a table's columns

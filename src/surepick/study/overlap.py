@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.errors import InvalidInputError
-from surepick.study.prepared import Prepared
-from surepick.study.settings import Setting, yes_or_no
+from surepick.study.settings import Prepared, Setting, yes_or_no
 
 #: what a study's notes call it
 OVERLAP = "overlap"

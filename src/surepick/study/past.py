@@ -13,7 +13,7 @@ from surepick.problem.tables.read import Columns
 from surepick.run import Run
 from surepick.run.codec import dumps, loads
 from surepick.run.past import check_past
-from surepick.study.named import is_meant
+from surepick.study.pulls import is_meant
 from surepick.study.sheet import Sheet
 
 #: how the measurements were chosen -> whether they count as evidence

@@ -30,10 +30,10 @@ from surepick.run.certificate import fingerprint
 from surepick.run.sharing import in_whole_visits
 from surepick.study.acts.aside import SetAside
 from surepick.study.core import StudyCore
-from surepick.study.described import described
 from surepick.study.manage import STORAGE, list_studies, load_study, store_each
 from surepick.study.segments import Segment, promise_of_all, segment_of
 from surepick.study.sheet import Sheet
+from surepick.study.spec import described
 from surepick.study.traffic.report import SEGMENT, columns_of, rows_of
 from surepick.study.traffic.results import Recorded, as_flags, as_rows
 from surepick.text import typed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
@@ -17,12 +17,21 @@ from surepick.errors import (
     UnknownPullError,
     listed,
 )
-from surepick.problem.noise import NoiseKind
-from surepick.problem.numbers import REWARD
-from surepick.problem.tables.cells import as_number
+from surepick.problem.noise import REWARD, NoiseKind
+from surepick.problem.tables.cells import as_number, as_seen
 from surepick.storage.records import ANONYMOUS
-from surepick.study.named import Said
 from surepick.text import as_line, as_output
+
+_SHOWN = 5  # contradictions that an error lists
+
+
+class Said(NamedTuple):
+    """Which option a reward is said to be of."""
+
+    pull: int
+    option: Any  #: its label
+    where: str = ""  #: the place in a file
+    number: bool = False  #: whether it may be the number of the option instead
 
 
 @dataclass(frozen=True)
@@ -284,3 +293,50 @@ def as_name(name: Any, what: str) -> str:
     if as_line(name, what).startswith(ANONYMOUS):
         raise InvalidInputError(f"{what} must not begin with {ANONYMOUS!r}; got {name!r:.250}")
     return name
+
+
+def is_meant(said: Any, arm: int, labels: Sequence[str], number: bool = False) -> bool:
+    """Whether a text means the option of this number.
+
+    Upper case, blanks and how a number is written do not matter, unless they tell options apart.
+
+    Examples
+    --------
+    >>> is_meant("Red ", 0, ["red", "blue"]), is_meant("Red", 0, ["red", "Red"])
+    (True, False)
+    >>> is_meant(7.0, 1, ["6", "7"]), is_meant(1, 1, ["a", "b"]), is_meant(1, 1, ["a", "b"], True)
+    (True, False, True)
+    """
+    text, label = str(said).strip(), labels[arm]
+    if number and as_number(text) == arm:
+        return True
+    if text == label or text in labels:
+        return text == label
+    value = as_number(text)
+    return _folded(text) == _folded(label) or (value is not None and value == as_number(label))
+
+
+def contradictions(said: Sequence[Said], arms: dict[int, int], labels: Sequence[str]) -> list[str]:
+    """What is said of another option than the pull was for, in words."""
+    found = []
+    for pull, option, where, number in said:
+        if pull not in arms or is_meant(option, arms[pull], labels, number):
+            continue
+        at = f"{where}: " if where else ""
+        found.append(f"{at}pull {pull} was for {labels[arms[pull]]!r}, not for {str(option)!r:.80}")
+    return found
+
+
+def refuse_others(said: Sequence[Said], arms: dict[int, int], labels: Sequence[str]) -> None:
+    """Raise where a reward is said to be of another option than its pull was for."""
+    found = contradictions(said, arms, labels)
+    if found:
+        more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise InvalidInputError(
+            f"{'; '.join(found[:_SHOWN])}{more}. Nothing was recorded: check whether rows, "
+            "samples or pull numbers were mixed up"
+        )
+
+
+def _folded(text: str) -> str:
+    return " ".join(as_seen(text).casefold().split())

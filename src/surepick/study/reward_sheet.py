@@ -10,8 +10,7 @@ from typing import Any
 from surepick.errors import InvalidInputError
 from surepick.problem.tables.cells import as_number, is_missing
 from surepick.problem.tables.read import Columns, read
-from surepick.study.named import Said
-from surepick.study.pulls import UNASKED
+from surepick.study.pulls import UNASKED, Said
 from surepick.text import number_of
 
 #: columns that say which option was measured, whatever is in them

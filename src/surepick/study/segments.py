@@ -18,9 +18,8 @@ from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem.noise import BySegment, YesNo
 from surepick.promise import wrong_somewhere
-from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
-from surepick.study.settings import Setting
+from surepick.study.settings import Prepared, Setting
 from surepick.study.traffic.rules import as_share
 
 NAME = "segments"

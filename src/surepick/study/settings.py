@@ -16,8 +16,10 @@ from dataclasses import MISSING, dataclass
 from typing import Any, TypeVar, cast
 
 from surepick import plugins
+from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
-from surepick.study.prepared import Prepared
+from surepick.problem import Problem
+from surepick.problem.tables.past import PastTable
 
 __all__ = ["Setting", "known", "register", "unregister"]
 
@@ -267,3 +269,24 @@ def declares(cls: T) -> T:
     text = textwrap.indent("\n".join(["Parameters", "----------", *listed]), _IN)
     cls.__doc__ = (cls.__doc__ or "").replace(f"{_IN}(settings)", text)
     return cls
+
+
+#: what a study's notes call conditions of its promise that were known when it was created, as
+#: :func:`surepick.conditions.written` has them
+CONDITIONS = "conditions"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that is stored of a new study, and what to say about it.
+
+    What a setting does is a function of it (:attr:`surepick.study.settings.Setting.apply`).
+    """
+
+    problem: Problem
+    algorithm: Algorithm
+    past: PastTable | None
+    meta: dict[str, Any]  #: what is kept with it; settings under their names
+    columns: tuple[str, ...] = ()  #: names of the features that were made of a table
+    notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
+    traffic: bool = False  #: whether visitors are sent by shares, and reported

@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.tables.cells import as_number
-from surepick.study.prepared import Prepared
-from surepick.study.settings import Setting
+from surepick.study.settings import Prepared, Setting
 
 SHOW, FILES = "show", "files"  #: what a study's notes call them
 #: pictures that every browser shows, and that can hold no script

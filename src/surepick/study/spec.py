@@ -27,29 +27,34 @@ from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import SEEDS, positive, risk, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.contents import as_misfit
+from surepick.problem.contents import as_misfit, read_misfit
 from surepick.problem.labels import look_alikes
-from surepick.problem.noise import as_given, capped, usual
-from surepick.problem.numbers import as_further
+from surepick.problem.noise import (
+    NoiseKind,
+    as_further,
+    as_given,
+    capped,
+    noise_kind,
+    read_numbers,
+    usual,
+)
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, of_pairs, unusual
 from surepick.study.again import SETTING as AGAIN
 from surepick.study.failed import SETTING as FAILED
 from surepick.study.hedge import SETTING as HEDGE
-from surepick.study.options import OptionTable
+from surepick.study.options import FEATURE_SETTINGS, OptionTable
 from surepick.study.overlap import SETTING as OVERLAP
 from surepick.study.past import as_past, measurements
-from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
 from surepick.study.segments import OF_SEGMENT, Segment
 from surepick.study.segments import SETTING as SEGMENTS
-from surepick.study.settings import Setting, declares, find, from_outside, yes_or_no
+from surepick.study.settings import Prepared, Setting, declares, find, from_outside, yes_or_no
 from surepick.study.sheet import Sheet
 from surepick.study.shown import FILES_SETTING, SHOW_SETTING
 from surepick.study.strata import SETTING as STRATA
 from surepick.study.traffic import rules
-from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 
 _COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
@@ -93,6 +98,51 @@ def as_numbers(given: Any) -> dict[str, Any]:
         as_further(given, 1)  # which says what is wrong
     meant = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
     return {name: as_further({name: as_given(one)}, 1)[name].given for name, one in meant.items()}
+
+
+def problem_body(problem: Problem) -> dict[str, Any]:
+    """A problem in plain lists."""
+    body = {
+        "arms": problem.arms.tolist(),
+        "labels": list(problem.labels),
+        "noise": problem.noise_kind.said,
+    }
+    body |= problem.written_more()
+    if problem.transductive:
+        body["candidates"] = problem.candidates.tolist()
+        body["candidate_labels"] = list(problem.candidate_labels)
+    return body
+
+
+def problem_of(body: dict[str, Any]) -> Problem:
+    """What :func:`problem_body` wrote."""
+    return Problem(
+        body.get("arms"),
+        body.get("candidates"),
+        as_given(body.get("noise")),
+        body.get("labels"),
+        read_misfit(body),
+        body.get("costs"),
+        candidate_labels=body.get("candidate_labels"),
+        minimise=body.get("minimise", False),
+        numbers=read_numbers(body, 1),
+    )
+
+
+def as_meta(meta: Any) -> dict[str, Any]:
+    """What is kept with a study, or an error."""
+    if not isinstance(meta, Mapping | None):
+        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
+    try:
+        return json.loads(json.dumps(dict(meta or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None
+
+
+def kind_of(noise: Any) -> NoiseKind:
+    """The kind that is meant; whether there is one scale per option shows with the table."""
+    listed = isinstance(noise, list) or bool(getattr(noise, "shape", ()))
+    return noise_kind(noise, len(noise) if listed else 1)
 
 
 @declares
@@ -819,3 +869,22 @@ class StudySpec:
         except ValueError as error:
             raise FormatError(f"a study cannot be read: {error}") from None
         return cls.from_dict(saved)
+
+
+def described(
+    name: str,
+    problem: Problem | None,
+    algorithm: Algorithm | str,
+    table: Any,
+    fields: dict[str, Any],
+) -> StudySpec:
+    """The spec of a study, from what ``create_study`` was given."""
+    how = {key: fields.pop(key) for key in FEATURE_SETTINGS if key in fields}
+    if how and (table is None or isinstance(table, OptionTable)):
+        raise InvalidInputError(
+            f"{', '.join(how)}: these settings describe a table, and no table was given; pass one "
+            "as a file or a DataFrame (table=…)"
+        )
+    if table is not None and not isinstance(table, OptionTable):
+        table = OptionTable.of(table, **how)
+    return StudySpec.of(name=name, problem=problem, algorithm=algorithm, table=table, **fields)

@@ -13,9 +13,9 @@ from surepick.problem import Problem
 from surepick.promise import Promise
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
-from surepick.run.means import means_of
+from surepick.run.details import Unmeasured, unmeasured_in_words
 from surepick.run.option_changes import ADDED
-from surepick.run.unmeasured import Unmeasured, in_words
+from surepick.run.standing import means_of
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import Event, StudyProgress, StudyRecord, Tell
 from surepick.study import chain
@@ -97,7 +97,7 @@ def status_of(
     failed = failures_per_arm(storage, study.id, K)
     lacking = unmeasured_in(storage, study.id, problem)
     checked = checks.to_dict()
-    checked["remarks"] += [*remark(failed), *filter(None, [in_words(tuple(lacking))])]
+    checked["remarks"] += [*remark(failed), *filter(None, [unmeasured_in_words(tuple(lacking))])]
     means = means_of(problem, counted, sums, run.told() if problem.noise_kind.reports_only else [])
     past = run.past
     return {

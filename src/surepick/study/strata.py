@@ -8,10 +8,9 @@ from typing import Any
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.errors import InvalidInputError
-from surepick.run.strata import stratum_name
-from surepick.study.prepared import Prepared
+from surepick.run.rewards import stratum_name
 from surepick.study.pulls import as_name
-from surepick.study.settings import Setting
+from surepick.study.settings import Prepared, Setting
 
 STRATA = "strata"  #: what a study's notes call them
 DAY = "day"  #: strata of this name are stamped by the clock of the database

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import threading
 import time
 import uuid
 import weakref
@@ -27,9 +28,9 @@ from surepick.problem import Problem
 from surepick.promise import Condition, Reason
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
+from surepick.run.details import Unmeasured
 from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
-from surepick.run.unmeasured import Unmeasured
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
@@ -43,10 +44,8 @@ from surepick.study.desk import rebuild
 from surepick.study.desk.asking import RENEWED, Asked, Wanted
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.leases import FAILURES, UNMEASURED
-from surepick.study.forecast import Forecasts
 from surepick.study.hedge import HEDGED
 from surepick.study.judgements import judgements
-from surepick.study.prepared import CONDITIONS
 from surepick.study.pulls import (
     ANONYMOUS,
     Pull,
@@ -58,6 +57,7 @@ from surepick.study.pulls import (
     without_labels,
 )
 from surepick.study.segments import PART
+from surepick.study.settings import CONDITIONS
 from surepick.study.status import (
     failure_warnings,
     promise_of,
@@ -72,6 +72,36 @@ from surepick.study.traffic.rules import DEAL, sends_traffic
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 from surepick.text import plural
+
+
+class Forecasts:
+    """The forecasts of one study; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: by what is accepted from now on: where the study stood, seconds, and the forecast
+        self._known: dict[float | None, tuple[tuple[int, int], float, Ahead]] = {}
+
+    def of(
+        self,
+        run: Run,
+        at: StudyProgress,
+        simulate: Callable[[Run, float], Ahead],
+        seconds: float,
+        epsilon: float | None = None,
+    ) -> Ahead:
+        """What lies ahead of a run that stands at ``at``; what was told since is taken off.
+
+        One that had at least as much time is taken again.
+        """
+        key = (at.batch, at.revision)
+        with self._lock:
+            there, most, found = self._known.get(epsilon, (None, 0.0, Ahead(0, 0, 0, 0)))
+            if there != key or most < seconds:
+                self._known = {k: one for k, one in self._known.items() if one[0] == key}
+                found = simulate(run, seconds)
+                self._known[epsilon] = (key, seconds, found)
+        return found if run.stopped else found.less(at.told)
 
 
 class Study(StudyCore):

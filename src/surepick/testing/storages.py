@@ -27,12 +27,13 @@ from surepick.storage.records import (
     Holder,
     Lease,
     Link,
+    Period,
+    Report,
     StudyProgress,
     StudyRecord,
     Summary,
     Tell,
 )
-from surepick.storage.traffic import Period, Report
 
 #: opens the storage under test
 MakeStorage = Callable[[], Storage]

@@ -10,8 +10,7 @@ from surepick.run.diagnostics import ArmSummary
 from surepick.run.doubts import scales_of
 from surepick.run.guarantee import only_yes_and_no
 from surepick.storage.memory import MemoryStorage
-from surepick.study.checks.advice import better_kinds, pulls_if_equal
-from surepick.study.checks.checks import Checks
+from surepick.study.checks.checks import Checks, better_kinds, pulls_if_equal
 
 ARMS = np.column_stack([np.ones(12), np.linspace(-1, 1, 12)])
 RATES = 0.05 + 0.4 * (ARMS[:, 1] + 1) / 2

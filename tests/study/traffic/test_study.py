@@ -208,7 +208,7 @@ def test_what_was_reported_cannot_be_changed_unnoticed(storage_url):
         site.day(study, number)
     check_chain(study.storage, study._record)
     if storage_url.startswith("memory"):
-        kept = study.storage._studies[1].traffic
+        kept = study.storage._studies[1]
         kept.reports[1] = kept.reports[0]
     else:
         from sqlalchemy import text

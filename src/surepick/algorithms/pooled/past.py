@@ -2,7 +2,7 @@
 
 Where the choice of what was measured did not depend on rewards, they are evidence: they are dealt
 into blocks like those of a run, and each block settles the bets that the blocks before it suggest.
-They come in the order in which they are dealt (:mod:`surepick.run.past_order`): which rewards are
+They come in the order in which they are dealt (:mod:`surepick.run.past`): which rewards are
 in which block must have nothing to do with how large they are.
 
 Otherwise they only guide. They become part of the first block, on which nothing is bet: the theorem
@@ -16,7 +16,7 @@ import numpy as np
 
 from surepick.algorithms.base import Pulls, ToldPulls
 from surepick.algorithms.pooled.parts import Parts, dealt, parts_for_all
-from surepick.arrays.fixed import spread_rows
+from surepick.arrays.grid import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 

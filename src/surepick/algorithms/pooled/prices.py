@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pulls import Pulls
-from surepick.arrays.fixed import spread_rows
+from surepick.arrays.grid import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 

@@ -20,8 +20,7 @@ from surepick.bench.forecast.truths import Room, draw, draw_within, shrunk
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.duplicates import first_equal, groups
-from surepick.problem.noise import usual
-from surepick.problem.rewards import read_rewards
+from surepick.problem.noise import read_rewards, usual
 from surepick.simulate.instance import Instance
 
 #: what is compared unless the caller says otherwise: guarantees, and nothing to know in advance

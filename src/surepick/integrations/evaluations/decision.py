@@ -10,7 +10,7 @@ import numpy as np
 from surepick.finding import BEST_MEAN, Claim
 from surepick.integrations.evaluations.scores import ScoreTable
 from surepick.run import Answer, Run
-from surepick.run.unmeasured import Unmeasured, in_words
+from surepick.run.details import Unmeasured, unmeasured_in_words
 from surepick.text import plural
 
 
@@ -63,7 +63,7 @@ to chance: everything was evaluated.
                 else "Nothing is left to chance: everything was evaluated."
             )
             said = f"{Claim('It', BEST_MEAN, True, by=str(len(self.left)))} {risk}"
-            return f"{made} {said} {in_words(self.answer.unmeasured)}".rstrip()
+            return f"{made} {said} {unmeasured_in_words(self.answer.unmeasured)}".rstrip()
         return f"{made} {self.answer.plain}"
 
 

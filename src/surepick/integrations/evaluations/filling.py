@@ -21,8 +21,8 @@ from surepick.integrations.evaluations.decision import EvaluationDecision, decid
 from surepick.integrations.evaluations.scores import Begun, ScoreTable
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.details import Unmeasured
 from surepick.run.order import seed_after
-from surepick.run.unmeasured import Unmeasured
 
 
 class Filling:

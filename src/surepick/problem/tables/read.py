@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from surepick.arrays.validate import is_dataframe
-from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
-from surepick.problem.tables.extras import need_pandas
-from surepick.problem.tables.price import check_shape
+from surepick.errors import InvalidInputError, InvalidTypeError, MissingExtraError, UnknownNameError
 
 _DELIMITERS = (",", ";", "\t")
 # What a Parquet file may hold, unless it is as large itself: repetitions take no room in it.
@@ -318,3 +316,44 @@ def _clean(cell: Any) -> Any:
     if hasattr(cell, "__len__"):
         return cell  # no single value, and refused
     return None if cell != cell else cell
+
+
+def need_pandas(what: str) -> Any:
+    """pandas, with what its Parquet files need."""
+    try:
+        import pandas
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise MissingExtraError(
+            f"{what} needs pandas: install surepick[pandas] (CSV files work without it)"
+        ) from None
+    return pandas
+
+
+MOST_COLUMNS = 10_000  #: of a table
+MOST_CELLS = 50_000_000  #: of a table, or of the matrix of features
+MOST_COEFFICIENTS = 5_000  #: of a formula or a list of features
+
+
+def check_shape(rows: int, columns: int, where: str) -> None:
+    """Refuse a table that is too large to be looked at."""
+    if columns > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"{where} has {columns:,} columns, and at most {MOST_COLUMNS:,} are accepted; leave "
+            f"out those that do not describe an option"
+        )
+    if rows * columns > MOST_CELLS:
+        raise InvalidInputError(
+            f"{where} has {rows:,} rows and {columns:,} columns; at most {MOST_CELLS:,} cells are "
+            f"accepted"
+        )
+
+
+def check_coefficients(count: int, rows: int, what: str) -> None:
+    """Refuse more coefficients than can be worked with."""
+    most = min(MOST_COEFFICIENTS, max(1, MOST_CELLS // max(rows, 1)))
+    if count > most:
+        raise InvalidInputError(
+            f"{what} gives about {count:,} coefficients, and at most {most:,} are accepted with "
+            f"{rows:,} options: use fewer interactions or fewer columns, or group their levels"
+        )

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays.fixed import product
+from surepick.arrays.grid import product
 from surepick.arrays.tables import read_only
 from surepick.arrays.types import FloatArray
 from surepick.errors import SolverError

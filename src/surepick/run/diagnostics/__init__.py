@@ -44,16 +44,15 @@ reach further (see :mod:`surepick.statistics.triples`).
 
 from surepick.design.misfit import check_pulls
 from surepick.run.diagnostics.drift import Timeline, drift
-from surepick.run.diagnostics.finding import Finding
-from surepick.run.diagnostics.fit import lack_of_fit
-from surepick.run.diagnostics.noise import (
+from surepick.run.diagnostics.finding import (
     ArmSummary,
+    Finding,
     NoiseEstimate,
     by_arm,
     estimate_noise,
 )
-from surepick.run.diagnostics.scales import unequal_noise
-from surepick.run.diagnostics.symmetry import skewed_noise
+from surepick.run.diagnostics.fit import lack_of_fit
+from surepick.run.diagnostics.noise import skewed_noise, unequal_noise
 
 __all__ = [
     "ArmSummary",

@@ -12,8 +12,7 @@ from surepick.arrays.validate import probability
 from surepick.design.misfit import PRECISIONS
 from surepick.problem import Problem
 from surepick.run.diagnostics.beside import Beside, Evidence
-from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale, typical
-from surepick.run.diagnostics.noise import NoiseEstimate
+from surepick.run.diagnostics.finding import Finding, NoiseEstimate, log_mean, noise_scale, typical
 
 _NAMED = 4  # arms at most that a message names
 _AGAINST = math.log(0.6)  # what is below speaks against a change of single options

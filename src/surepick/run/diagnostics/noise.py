@@ -1,103 +1,109 @@
-"""The noise scale from replicates."""
+"""Whether rewards are as likely to be above their mean as below, as some kinds of noise say."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import InvalidInputError
-from surepick.statistics.gamma import upper_quantile
+from surepick.arrays.validate import probability
+from surepick.problem import Problem
+from surepick.run.diagnostics.finding import Finding
+from surepick.statistics.triples import Triples
+from surepick.statistics.unequal import UnequalScales
 
-_AS_MANY = 3.0  # measurements of an arm that those of all arms count for
-
-
-@dataclass(frozen=True, eq=False)
-class ArmSummary:
-    """Counts, sums and spread of the rewards of each arm; summaries of parts can be added."""
-
-    counts: IntArray
-    sums: FloatArray
-    spread: FloatArray  #: Σ (reward − mean of its arm)²
-
-    @classmethod
-    def of(cls, n_arms: int, arms: Any, rewards: Any) -> ArmSummary:
-        """From one arm and one reward per pull."""
-        arms, rewards = np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=float)
-        counts = np.bincount(arms, minlength=n_arms)
-        sums = np.bincount(arms, rewards, n_arms).astype(float)
-        means = sums / np.maximum(counts, 1)
-        spread = np.bincount(arms, (rewards - means[arms]) ** 2, n_arms).astype(float)
-        return cls(counts, sums, spread)
-
-    def __add__(self, other: ArmSummary) -> ArmSummary:
-        both = self.counts + other.counts
-        a, b = np.maximum(self.counts, 1), np.maximum(other.counts, 1)
-        between = (self.sums / a - other.sums / b) ** 2
-        between *= self.counts * other.counts / np.maximum(both, 1)
-        return ArmSummary(both, self.sums + other.sums, self.spread + other.spread + between)
+_FEWEST = 30  # triples without which silence says little
+_NAMED = 3
 
 
-@dataclass(frozen=True)
-class NoiseEstimate:
-    """Noise scale from replicates: arms that were measured more than once."""
+def skewed_noise(problem: Problem, triples: Triples, *, level: float = 0.01) -> Finding:
+    """Whether rewards reach further to one side of their mean than to the other.
 
-    scale: float  #: pooled standard deviation
-    freedom: int  #: replicates it rests on (degrees of freedom)
-    low: float  #: 95 % interval, for Gaussian noise
-    high: float  #: the end to use: with too little noise, mere chance looks like a finding
-    #: the same for each arm, where scales may differ
-    of_arms: FloatArray | None = field(default=None, repr=False, compare=False)
-
-    def __str__(self) -> str:
-        return (
-            f"noise {self.scale:.3g} (95 % interval {self.low:.3g} to {self.high:.3g}, from "
-            f"{self.freedom} replicates); results that use it are approximate"
-        )
-
-
-def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
-    """Pooled standard deviation around the mean of each arm.
-
-    No model is involved, so that misfit does not count as noise; drift does. The noise is taken to
-    be the same for all arms.
+    Parameters
+    ----------
+    problem
+        For its labels.
+    triples
+        Rewards of the same arm, three at a time.
+    level
+        Probability of ever raising a false alarm where noise is symmetric.
 
     Examples
     --------
-    >>> estimate_noise(ArmSummary.of(2, [0, 0, 1, 1], [1.0, 3.0, 5.0, 7.0])).freedom
-    2
+    >>> triples, draw = Triples(2), np.random.default_rng(0)
+    >>> triples.add(np.repeat([0, 1], 300), np.exp(draw.normal(size=600)))
+    >>> skewed_noise(Problem([[0.0], [1.0]]), triples).alarm
+    True
     """
-    freedom = int(np.maximum(summary.counts - 1, 0).sum())
-    if freedom < 1:
-        raise InvalidInputError(
-            "noise cannot be estimated yet: no arm has been measured twice; give noise as a "
-            "number, or measure some arms again first"
+    level = probability(level, "level")
+    evidence = triples.log_evidence
+    if evidence < math.log(1 / level):
+        blind = triples.count < _FEWEST
+        text = (
+            "It is too early to say whether rewards are symmetric around their mean: there are "
+            "too few."
         )
-    total = float(summary.spread.sum())
-    if total <= 0:
-        raise InvalidInputError(
-            "noise cannot be estimated: all measurements of the same arm are equal; if "
-            "measurements are exact, one of each arm is enough"
-        )
-    low, high = (math.sqrt(total / upper_quantile(freedom, p)) for p in (0.025, 0.975))
-    return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)
+        if not blind:
+            text = (
+                "So far there is no sign that rewards reach further to one side than to the other."
+            )
+        return Finding(False, evidence, level, text, blind=blind)
+    odd = triples.leaning()[:_NAMED] if len(triples.arms) > 1 else []
+    shown = ", ".join(repr(problem.labels[arm]) for arm in odd)
+    text = (
+        "Rewards reach further to one side of their mean than to the "
+        f"other{f', most clearly those of {shown}' if shown else ''}. The guarantee assumes that "
+        "noise is as likely to be above 0 as below it by the same amount. Times, amounts of money "
+        "and counts are not like that. Start again with numbers of any kind, of which nothing is "
+        "assumed (noise='any', --rewards any): that shows which option usually wins. For the best "
+        "mean, give bounds, or cap rewards (noise=(0, 100), --rewards 0..100)."
+    )
+    return Finding(True, evidence, level, text, tuple(odd))
 
 
-def by_arm(noise: NoiseEstimate, summary: ArmSummary) -> NoiseEstimate:
-    """The noise of each arm: arms that vary more than all together have their own scale.
+_FEWEST_REPEATED = 20.0  # degrees of freedom without which silence says little
+_MOST_NAMED = 3
 
-    With few measurements an arm's own variance says little; that of all of them then counts as
-    much as a few of its own.
+
+def unequal_noise(problem: Problem, blocks: UnequalScales, *, level: float = 0.001) -> Finding:
+    """Whether some arms vary more than others.
+
+    Parameters
+    ----------
+    problem
+        For its labels.
+    blocks
+        How much rewards of the same arm differed, block by block.
+    level
+        Probability of ever raising a false alarm where noise is normal and equal.
 
     Examples
     --------
-    >>> told = ArmSummary.of(2, [0] * 40 + [1] * 40, [0.0, 1.0] * 20 + [0.0, 9.0] * 20)
-    >>> by_arm(estimate_noise(told), told).of_arms.round(1).tolist()
-    [3.8, 4.5]
+    >>> blocks = UnequalScales(2)
+    >>> blocks.add(np.array([0, 1]), np.array([40, 40]), np.array([40.0, 4000.0]))
+    >>> unequal_noise(Problem([[0.0], [1.0]], noise="equal"), blocks).alarm
+    True
     """
-    freedom = np.maximum(summary.counts - 1, 0)
-    own = (_AS_MANY * noise.high**2 + summary.spread) / (_AS_MANY + freedom)
-    return replace(noise, of_arms=np.maximum(np.sqrt(own), noise.high))
+    level = probability(level, "level")
+    evidence = blocks.log_evidence
+    measured = np.flatnonzero(blocks.freedom)
+    if evidence < math.log(1 / level):
+        blind = len(measured) < 2 or float(blocks.freedom.sum()) < _FEWEST_REPEATED
+        text = (
+            "It is too early to say whether all options vary equally: too few have repeated "
+            "measurements."
+        )
+        if not blind:
+            text = "So far there is no sign that some options vary more than others."
+        return Finding(False, evidence, level, text, blind=blind)
+    scales = np.sqrt(blocks.variances())
+    logs, weights = np.log(scales[measured]), blocks.freedom[measured]
+    odd = measured[np.argsort(-(weights * np.abs(logs)), kind="stable")][:_MOST_NAMED]
+    shown = ", ".join(f"{problem.labels[k]!r} ({scales[k]:.2g} times the average)" for k in odd)
+    text = (
+        f"Measurements of some options vary more than those of others: {shown}. The guarantee "
+        "assumes the same noise for all options, because the study was created that way. Start "
+        "again and leave noise out: the guarantee then needs no such assumption. The measurements "
+        "made so far can guide the new study (as past measurements, chosen by results)."
+    )
+    return Finding(True, evidence, level, text, tuple(int(k) for k in odd))

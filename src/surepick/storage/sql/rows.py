@@ -21,12 +21,15 @@ from sqlalchemy.exc import IntegrityError
 from surepick.errors import StudyExistsError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import (
+    ENDLESS,
     BatchRecord,
     Closed,
     Event,
     Lease,
     Link,
     Overview,
+    Period,
+    Report,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -39,12 +42,13 @@ from surepick.storage.sql.sums import checked
 from surepick.storage.sql.tables import (
     batches,
     events,
+    periods,
     progress,
+    reports,
     snapshots,
     studies,
     summaries,
 )
-from surepick.storage.sql.traffic import SqlTraffic
 
 _SHORT = 2000  # characters of all texts of a write together
 _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
@@ -52,7 +56,7 @@ _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
 _s, _n = bindparam("_s"), bindparam("_n")
 
 
-class SqlTransaction(SqlTraffic, Transaction):
+class SqlTransaction(Transaction):
     """One transaction of a database connection.
 
     Parameters
@@ -312,6 +316,33 @@ class SqlTransaction(SqlTraffic, Transaction):
         """The rows of many pulls."""
         for part in _parts(pulls):
             yield from self._run(sql.SOME[kind], {"_s": study, "_pulls": part})
+
+    # -- traffic ---------------------------------------------------------------------------
+    def add_period(self, study: int, period: Period) -> None:
+        self._write(insert(periods), {"study": study, **asdict(period)})
+
+    def name_period(self, study: int, number: int, name: str | None) -> None:
+        self._write(sql.NAME_PERIOD, {"_s": study, "_n": number, "name": name})
+
+    def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
+        values = {"_s": study, "_n": first, "_last": last}
+        return [Period(*row) for row in self._run(sql.PERIODS, values)]
+
+    def period_named(self, study: int, name: str) -> Period | None:
+        row = self._run(sql.PERIOD_NAMED, {"_s": study, "_name": name}).one_or_none()
+        return None if row is None else Period(*row)
+
+    def add_report(self, study: int, report: Report) -> None:
+        self._write(insert(reports), {"study": study, **asdict(report)})
+
+    def change_report(self, study: int, report: Report) -> None:
+        self._write(
+            sql.CHANGE_REPORT, {"_s": study, "_n": report.period, "content": report.content}
+        )
+
+    def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
+        values = {"_s": study, "_n": first, "_last": last}
+        return [Report(*row) for row in self._run(sql.REPORTS, values)]
 
 
 def _parts(numbers: Sequence[int]) -> Iterator[list[int]]:

@@ -13,6 +13,8 @@ from surepick.storage.records import (
     Event,
     Lease,
     Link,
+    Period,
+    Report,
     StudyProgress,
     StudyRecord,
     Summary,
@@ -152,3 +154,21 @@ def overview_query(clock: str) -> Any:
     query = select(*columns).join(progress, progress.c.study == studies.c.id)
     query = query.join(summaries, summaries.c.study == studies.c.id, isouter=True)
     return query.order_by(studies.c.id)
+
+
+_PERIOD = select(*fields_of(periods, Period)).where(periods.c.study == _s)
+PERIODS = _PERIOD.where(periods.c.number >= _n, periods.c.number < bindparam("_last")).order_by(
+    periods.c.number
+)
+PERIOD_NAMED = _PERIOD.where(periods.c.name == bindparam("_name"))
+REPORTS = (
+    select(*fields_of(reports, Report))
+    .where(
+        reports.c.study == _s,
+        reports.c.period >= _n,
+        reports.c.period < bindparam("_last"),
+    )
+    .order_by(reports.c.period)
+)
+CHANGE_REPORT = update(reports).where(reports.c.study == _s, reports.c.period == _n)
+NAME_PERIOD = update(periods).where(periods.c.study == _s, periods.c.number == _n)

@@ -50,14 +50,10 @@ def is_damage(error: object) -> bool:
 
 def summed(table: Table) -> Table:
     """The table, with a column for the sum; PostgreSQL's has none."""
-    table.append_column(sum_column(*(column.name for column in table.columns)))
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    made = Computed(f"{_FUNCTION}({names})", persisted=True)
+    table.append_column(Column(_COLUMN, BigInteger, made))
     return table
-
-
-def sum_column(*names: str) -> Column[Any]:
-    """The column for the sum over those of these names."""
-    listed = ", ".join(f'"{name}"' for name in names)
-    return Column(_COLUMN, BigInteger, Computed(f"{_FUNCTION}({listed})", persisted=True))
 
 
 @compiles(CreateColumn, "postgresql")

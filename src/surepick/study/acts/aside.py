@@ -27,8 +27,7 @@ from typing import Any
 
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Link, StudyProgress
-from surepick.storage.traffic import Period
+from surepick.storage.records import Link, Period, StudyProgress
 from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
 from surepick.study.acts.options import BATCH, PERIOD
 from surepick.study.acts.reports import change_batches

@@ -17,8 +17,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError, NotAllowedError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import Link, StudyProgress, StudyRecord, Tell
-from surepick.storage.traffic import Report
+from surepick.storage.records import Link, Report, StudyProgress, StudyRecord, Tell
 from surepick.study.pulls import as_name
 from surepick.text import as_passage
 

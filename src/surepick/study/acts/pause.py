@@ -1,6 +1,7 @@
-"""Studies that are paused and resumed: nothing is handed out meanwhile.
+"""Studies that are paused, resumed, or stopped for good.
 
-It does not depend on the algorithm, nor does it matter to a guarantee.
+None of it depends on the algorithm, nor matters to a guarantee: what was dropped was dropped
+rightly, whenever somebody stops. The rewards of a batch that is not complete are not counted.
 """
 
 from __future__ import annotations
@@ -13,11 +14,34 @@ from surepick.storage.contract import Transaction
 from surepick.storage.records import Link, StudyProgress
 from surepick.study.acts.base import Act, ActKind, Scene, Step, Who
 
+STOPPED = "stopped"
 
-class Steer(ActKind):
-    """Says who did it and why, and nothing else."""
 
-    sentence: str
+class _Steer(ActKind):
+    """Pauses, resumes or stops, and says who did it and why, and nothing else."""
+
+    def __init__(
+        self, kind: str, link: str, sentence: str, short: str, about: str, paused: bool | None
+    ) -> None:
+        self.kind, self.link, self.short, self.about = kind, link, short, about
+        self._sentence = sentence
+        self._paused = paused  # whether the study is paused then; None: it is stopped
+
+    def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
+        """Nothing happens where it stands so already, or has ended."""
+        run, at = (None, scene.progress()) if self._paused is not None else scene.run()
+        if at.finished or at.paused == self._paused:
+            return None
+        if run is not None:
+            run.end()
+
+        def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
+            return replace(now, paused=bool(self._paused))
+
+        token = {} if who.token is None else {"token": who.token}
+        content = {"by": who.by, "reason": who.reason, **token}
+        ends = run is not None
+        return Step(at, content, run, finished=ends, effect=ends, more=write)
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """Nothing else."""
@@ -25,44 +49,36 @@ class Steer(ActKind):
 
     def words(self, details: dict[str, Any]) -> str:
         """What was done."""
-        return self.sentence
+        return self._sentence
 
     def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
         """Whether something had to be changed."""
         return act is not None
 
 
-def said(who: Who) -> dict[str, Any]:
-    """Who and why; with the token only where there is one."""
-    token = {} if who.token is None else {"token": who.token}
-    return {"by": who.by, "reason": who.reason, **token}
-
-
-class _Pause(Steer):
-    paused: bool
-
-    def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
-        """Hand out nothing from now on, or go on."""
-        at = scene.progress()
-        if at.finished or at.paused == self.paused:
-            return None
-
-        def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
-            return replace(now, paused=self.paused)
-
-        return Step(at, said(who), effect=False, more=write)
-
-
-class _Off(_Pause):
-    kind, link, paused, sentence = "pause", "paused", True, "Paused."
-    short = "Hand out nothing until the study is resumed."
-    about = "Hand out nothing until the study is resumed; pulls that are out can still be told."
-
-
-class _On(_Pause):
-    kind, link, paused, sentence = "resume", "resumed", False, "Resumed."
-    short = "Continue a study that is paused."
-    about = "Hand out pulls again."
-
-
-PAUSE, RESUME = _Off(), _On()
+PAUSE = _Steer(
+    "pause",
+    "paused",
+    "Paused.",
+    "Hand out nothing until the study is resumed.",
+    "Hand out nothing until the study is resumed; pulls that are out can still be told.",
+    paused=True,
+)
+RESUME = _Steer(
+    "resume",
+    "resumed",
+    "Resumed.",
+    "Continue a study that is paused.",
+    "Hand out pulls again.",
+    paused=False,
+)
+STOP = _Steer(
+    "stop",
+    STOPPED,
+    "Stopped for good.",
+    "End a study now, with what is known.",
+    "End the study now, for good. The answer is the option that looks best; what is guaranteed, "
+    "and what is not, is said in words. Rewards of a batch that is not complete are kept, but not "
+    "counted.",
+    paused=None,
+)

@@ -9,10 +9,9 @@ from surepick.study.acts.aside import SET_ASIDE
 from surepick.study.acts.base import ActKind
 from surepick.study.acts.limits import LIMIT
 from surepick.study.acts.options import ADD, RETIRE
-from surepick.study.acts.pause import PAUSE, RESUME
+from surepick.study.acts.pause import PAUSE, RESUME, STOP
 from surepick.study.acts.reports import CORRECT_REPORT, RECORD
 from surepick.study.acts.rewards import CORRECT, WITHDRAW
-from surepick.study.acts.stop import STOP
 
 _OWN = (CORRECT, WITHDRAW, ADD, RETIRE, LIMIT, PAUSE, RESUME, STOP, RECORD, CORRECT_REPORT)
 _OWN += (SET_ASIDE, ACCEPT)

@@ -30,8 +30,7 @@ from surepick.run import Run
 from surepick.run.codec import dumps
 from surepick.run.report import tell_report
 from surepick.storage.contract import Transaction
-from surepick.storage.records import BatchRecord, Link, StudyProgress
-from surepick.storage.traffic import Period, Report
+from surepick.storage.records import BatchRecord, Link, Period, Report, StudyProgress
 from surepick.study import chain
 from surepick.study.acts.base import (
     NEEDED,
@@ -46,8 +45,8 @@ from surepick.study.acts.base import (
 )
 from surepick.study.acts.options import BATCH
 from surepick.study.acts.rewards import ASIDE
+from surepick.study.chain import digest_of, sha
 from surepick.study.checks.typed import rates
-from surepick.study.digests import digest_of, sha
 from surepick.study.pulls import as_name, said_by
 from surepick.study.segments import segment_of
 from surepick.study.sheet import Sheet

@@ -15,8 +15,7 @@ from typing import Any
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Link, StudyProgress, StudyRecord, Tell
-from surepick.storage.traffic import Report
+from surepick.storage.records import Link, Report, StudyProgress, StudyRecord, Tell
 from surepick.study import chain
 from surepick.study.acts import registry
 from surepick.study.acts.base import Act, ActKind, Measured, Scene, Step, Who

@@ -9,8 +9,9 @@ for one look. Where no scale was given there is nothing to check.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +33,11 @@ from surepick.run.diagnostics import (
     unequal_noise,
 )
 from surepick.run.doubts import DRIFTED, UNEVEN, without_guarantee
+from surepick.run.guarantee import only_yes_and_no
+from surepick.run.rewards import standardised
 from surepick.statistics.estimate import LeastSquares
 from surepick.statistics.gamma import upper_quantile
 from surepick.statistics.unequal import UnequalScales
-from surepick.study.checks.advice import all_the_same, anything_will_do, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
@@ -45,15 +47,6 @@ _WASTEFUL = 2.0  # a noise scale this many times too large wastes pulls: worth a
 
 
 _NO_HARM = Finding(False, 0.0, 0.05, "Changes over time are not looked for: they do no harm here.")
-
-
-class Measured(NamedTuple):
-    """What was measured, as the checks see it."""
-
-    summary: ArmSummary  #: per arm
-    timeline: Timeline  #: over time
-    scales: UnequalScales  #: how much rewards of the same arm differ, batch by batch
-    came_back: tuple[int, ...] = ()  #: arms whose rewards are the same to the last digit, again
 
 
 @dataclass(frozen=True)
@@ -94,21 +87,16 @@ class Checks:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
-        return {
-            "fit": None if self.fit is None else _finding(self.fit),
-            "drift": _finding(self.drift),
-            "noise": None
-            if self.noise is None
-            else {
-                "estimate": self.noise.scale,
-                "low": self.noise.low,
-                "high": self.noise.high,
-                "replicates": self.noise.freedom,
+        noise = self.noise
+        return {name: _written(getattr(self, name)) for name in _FINDINGS} | {
+            "noise": noise
+            and {
+                "estimate": noise.scale,
+                "low": noise.low,
+                "high": noise.high,
+                "replicates": noise.freedom,
             },
             "noise_alarm": self.noise_alarm,
-            "scales": None if self.scales is None else _finding(self.scales),
-            "ratio": None if self.ratio is None else _finding(self.ratio),
-            "own_past": None if self.own_past is None else _finding(self.own_past),
             "repeated": self.repeated,
             "warnings": self.warnings,
             "remarks": list(self.remarks),
@@ -117,45 +105,50 @@ class Checks:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Checks:
         """What :meth:`to_dict` made."""
-        fit, noise = saved["fit"], saved["noise"]
-        scales, ratio, own = (saved[name] for name in ("scales", "ratio", "own_past"))
-        estimate = None
+        noise = saved["noise"]
         if noise is not None:
             ends = (noise["low"], noise["high"])
-            estimate = NoiseEstimate(noise["estimate"], noise["replicates"], *ends)
+            noise = NoiseEstimate(noise["estimate"], noise["replicates"], *ends)
         return cls(
-            None if fit is None else _as_finding(fit),
-            _as_finding(saved["drift"]),
-            estimate,
-            saved["noise_alarm"],
-            tuple(saved["remarks"]),
-            None if scales is None else _as_finding(scales),
-            None if ratio is None else _as_finding(ratio),
-            None if own is None else _as_finding(own),
-            saved["repeated"],
+            **{name: _read(saved[name]) for name in _FINDINGS},
+            noise=noise,
+            noise_alarm=saved["noise_alarm"],
+            remarks=tuple(saved["remarks"]),
+            repeated=saved["repeated"],
         )
 
 
-def check_rewards(run: Run, told: Measured) -> Checks:
+_FINDINGS = ("fit", "drift", "scales", "ratio", "own_past")  # of the checks of a study
+
+
+def check_rewards(
+    run: Run,
+    summary: ArmSummary,
+    timeline: Timeline,
+    spread: UnequalScales,
+    came_back: Sequence[int] = (),
+) -> Checks:
     """What the rewards say about the assumptions.
 
     Parameters
     ----------
     run
         The run as of the last complete batch: what is assumed, and the noise scale in use.
-    told
-        What was measured.
+    summary, timeline, spread
+        What was measured: per arm, over time, and how much rewards of the same arm differ.
+    came_back
+        Arms whose rewards are the same to the last digit, again.
     """
-    problem, summary = run.problem, told.summary
+    problem = run.problem
     assumed = ASSUMED.of(problem.noise_kind)
     alarm, remarks = _stated_noise(run, summary) if assumed.stated else ("", [])
     skew = run.doubts.skew(problem)
     skewed = all_the_same(summary) or not_symmetric(run, summary)
     if skew and not skewed:
         skewed = skew.message
-    remarks += better_kinds(run, told.scales, skew)
+    remarks += better_kinds(run, spread, skew)
     remarks += anything_will_do(run, summary)
-    scales = unequal_noise(problem, told.scales) if assumed.equal else None
+    scales = unequal_noise(problem, spread) if assumed.equal else None
     sayable, scale = _scale(run, summary, bool(alarm))
     fit = None
     if (
@@ -170,7 +163,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
     cancel = run.algorithm.levels_cancel(problem)
     looks = {"noise": scale, "levels_cancel": cancel, "scale_known": sayable}
-    drifted = drift(problem, told.timeline, **looks) if assumed.steady else _NO_HARM
+    drifted = drift(problem, timeline, **looks) if assumed.steady else _NO_HARM
     if drifted.harmless or drifted.unclear:
         remarks.append(drifted.message)
         if fit:  # options measured at different times differ by the level as well
@@ -179,10 +172,10 @@ def check_rewards(run: Run, told: Measured) -> Checks:
             )
             fit = Finding(False, fit.log_evidence, fit.level, text, blind=True)
     found = (fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
-    return Checks(*found, repeated=_repeated(run, told.came_back))
+    return Checks(*found, repeated=_repeated(run, came_back))
 
 
-def _repeated(run: Run, arms: tuple[int, ...]) -> str:
+def _repeated(run: Run, arms: Sequence[int]) -> str:
     """That rewards came back though they could be any; a cell of a table always does."""
     if not arms or run.algorithm.measured_on() is not None:
         return ""
@@ -290,31 +283,120 @@ def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> l
     ]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "alarm": finding.alarm,
-        "log_evidence": finding.log_evidence if math.isfinite(finding.log_evidence) else None,
-        "level": finding.level,
-        "arms": list(finding.arms),
-        "blind": finding.blind,
-        "noticeable": finding.noticeable if math.isfinite(finding.noticeable) else None,
-        "message": finding.message,
-        "unclear": finding.unclear,
-        "harmless": finding.harmless,
+def _written(finding: Finding | None) -> dict[str, Any] | None:
+    """A finding as JSON-ready values: None for what is endless."""
+    if finding is None:
+        return None
+    finite = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in vars(finding).items()
     }
+    return finite | {"arms": list(finding.arms)}
 
 
-def _as_finding(saved: dict[str, Any]) -> Finding:
-    """What :func:`_finding` made."""
-    endless = math.inf if saved["alarm"] else -math.inf
-    return Finding(
-        saved["alarm"],
-        endless if saved["log_evidence"] is None else saved["log_evidence"],
-        saved["level"],
-        saved["message"],
-        tuple(saved["arms"]),
-        saved["blind"],
-        math.inf if saved["noticeable"] is None else saved["noticeable"],
-        saved["unclear"],
-        saved["harmless"],
+def _read(saved: dict[str, Any] | None) -> Any:
+    """What :func:`_written` made."""
+    if saved is None:
+        return None
+    endless = {"log_evidence": math.inf if saved["alarm"] else -math.inf, "noticeable": math.inf}
+    given: dict[str, Any] = saved | {"arms": tuple(saved["arms"])}
+    return Finding(**given | {name: endless[name] for name in endless if saved[name] is None})
+
+
+_FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
+_FEWEST_OF_RATE = 20  # rewards of an option, before its rate is known at all
+_REPLICATES = 10.0  # of an option, before it is said to vary like another
+_WORTH_SAYING = 0.9  # of the measurements made: savings of less are not worth a remark
+_SKEWED = math.log(5)  # evidence of skew from which on nobody is told to say that noise is normal
+_SMALL = 2_000  # candidates of a problem for which settled blocks are gone through again
+
+
+def not_symmetric(run: Run, summary: ArmSummary) -> str:
+    """That rewards are yes or no, in a study whose guarantee rests on other noise; or nothing."""
+    told = only_yes_and_no(summary.counts, summary.sums, summary.spread)
+    if not ASSUMED.of(run.problem.noise_kind).symmetric or not told:
+        return ""
+    return (
+        f"All {summary.counts.sum():,} rewards so far are 0 or 1. If each measurement is a yes or "
+        "a no, start the study again with --rewards yes-no (in Python noise='yes-no'). This "
+        "study's guarantee assumes that a reward is as likely to lie above its mean as below it "
+        "by the same amount, and yes-or-no rewards are not like that. A yes-no study has an exact "
+        "guarantee and often takes fewer measurements. The measurements made so far can guide it "
+        "(as past measurements, chosen by results)."
     )
+
+
+def all_the_same(summary: ArmSummary) -> str:
+    """That every reward is the same number, so that nothing can be found out; or nothing."""
+    count = int(summary.counts.sum())
+    measured = summary.counts > 0
+    if count < _FEWEST_EQUAL or measured.sum() < 2 or summary.spread.any():
+        return ""
+    means = summary.sums[measured] / summary.counts[measured]
+    if float(np.ptp(means)) > 1e-12 * float(np.abs(means).max(initial=0.0)):
+        return ""
+    return (
+        f"All {count:,} rewards so far are the same ({means[0]:g}). Either the measurement is "
+        "broken, or the options do not differ in it. If they do not differ, no study can tell "
+        "which is best: this one will end at its limit (max_samples) without a proven answer."
+    )
+
+
+def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
+    """That an option without any success would be close enough to the best; or nothing.
+
+    Who means 0.2 per cent and writes 0.2 asks for an answer that no measurement is needed for.
+    """
+    bounds, epsilon = run.problem.noise_kind.bounds, run.algorithm.epsilon
+    enough = summary.counts >= _FEWEST_OF_RATE
+    if bounds is None or not epsilon or not enough.any():
+        return []
+    means, minimise = summary.sums[enough] / summary.counts[enough], run.problem.minimise
+    worst, best = (bounds[1], means.min()) if minimise else (bounds[0], means.max())
+    if abs(best - worst) > epsilon:
+        return []
+    return [
+        f"The best option is at about {best:.3g} so far. With epsilon {epsilon:g}, any option "
+        f"within {epsilon:g} of the best is good enough: that is every option, even one at "
+        f"{worst:g}. If {epsilon:g} % was meant, start again with --epsilon {epsilon:g}% (in "
+        f"Python {epsilon / 100:g})."
+    ]
+
+
+def better_kinds(run: Run, scales: UnequalScales, skew: Finding | None) -> list[str]:
+    """Remarks for a study that said nothing, or little, about its noise.
+
+    Normal noise is symmetric: with a sign of skew, or too few rewards to see one, nothing is said.
+    """
+    may_be = ASSUMED.of(run.problem.noise_kind).may_be_equal
+    if not may_be or not run.state.finished or not vary_alike(scales):
+        return []
+    if skew is None or skew.blind or skew.log_evidence > _SKEWED:
+        return []
+    fewer = pulls_if_equal(run)
+    if fewer is None or fewer > _WORTH_SAYING * run.samples:
+        return []
+    return [
+        "Measurements of all options seem to vary equally. If the study had been created with "
+        f"--noise equal (normal noise, the same for all options), about {fewer:,} of its "
+        f"{run.samples:,} measurements would have been enough. It is too late to say so in this "
+        "study, but consider it for the next one of this kind."
+    ]
+
+
+def vary_alike(scales: UnequalScales) -> bool:
+    """Whether options that were measured again and again speak against different scales."""
+    return int((scales.freedom >= _REPLICATES).sum()) > 1 and scales.log_evidence < 0.0
+
+
+def pulls_if_equal(run: Run) -> int | None:
+    """After how many of its measurements the run would have stopped, had noise been said equal.
+
+    The same blocks, settled by the bets for normal noise of one scale. None where they would not
+    have been enough, or where this takes long.
+    """
+    state, problem = run.state, run.problem
+    if run.past is not None or problem.n_candidates > _SMALL:
+        return None
+    equal = problem.with_noise("equal")
+    return state.enough([standardised(equal, told) for told in run.told()], equal)

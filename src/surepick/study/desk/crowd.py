@@ -6,12 +6,15 @@ for the disk once for all who came meanwhile, instead of once for each.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import TEN_YEARS, positive, whole
 from surepick.errors import SurepickError, UnknownPullError
+from surepick.problem import Problem
 from surepick.storage import Transaction
 from surepick.storage.records import Holder, Lease
 from surepick.study.desk import leases
@@ -19,6 +22,8 @@ from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import FEW, Desk
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
 from surepick.study.strata import check_stratum
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -211,3 +216,23 @@ class Crowd:
             more = self._desk.lease_more(replace(wanted, n=min(FEW, wanted.n - len(given))))
             given, new = given + more, len(more)
         return given
+
+
+def rehearse(algorithm: Algorithm) -> None:
+    """Measure a problem of three options for two batches, in memory.
+
+    The first batch that a process works out takes a second longer than the next ones: compiled code
+    is loaded when it is first called. Where hundreds of workers would wait for that, it is better
+    done before they come.
+    """
+    try:
+        problem = Problem([[1.0, 0.0], [0.5, 1.0], [0.0, 1.0]], noise=1.0)
+        run = algorithm.start(problem, 0)
+        for _ in range(2):
+            if run.stopped:
+                break
+            batch = run.ask()
+            run.tell(batch, 5.0 * problem.arms[batch.arms, 0])
+        run.to_json()
+    except Exception as trouble:  # the settings may not suit this tiny problem
+        _log.debug("rehearsal of %s: %s", type(algorithm).__name__, trouble)

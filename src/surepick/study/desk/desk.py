@@ -27,13 +27,22 @@ from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study.acts.reports import set_aside
 from surepick.study.again import AGAIN
-from surepick.study.desk import asking, leases, next_batch, rebuild, waiting
+from surepick.study.desk import asking, leases, next_batch, opened, rebuild
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
 from surepick.study.hedge import HEDGE
-from surepick.study.named import Said, refuse_others
 from surepick.study.overlap import OVERLAP, worth_it
-from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, has_a_name
+from surepick.study.pulls import (
+    ANONYMOUS,
+    Pull,
+    Reward,
+    Said,
+    Told,
+    as_name,
+    as_pull,
+    has_a_name,
+    refuse_others,
+)
 from surepick.study.strata import stamp
 from surepick.study.traffic.rules import sends_traffic
 
@@ -126,7 +135,7 @@ class Desk:
         known = self._enough if self._enough and self._enough[0] == _standing(at) else None
         if known is not None and worker in known[1]:
             return False
-        workers = waiting.workers(tx, self.record.id, at) | {worker}
+        workers = opened.workers(tx, self.record.id, at) | {worker}
         if worth_it(at.ahead, len(workers), at.first):
             return True
         self._enough = (_standing(at), workers)
@@ -479,7 +488,7 @@ class Desk:
 
         def read(tx: Transaction) -> str:
             at = tx.progress(self.record.id)
-            return waiting.in_words(waiting.held(tx, self.record.id, at), at.now)
+            return opened.held_in_words(opened.held(tx, self.record.id, at), at.now)
 
         return self.storage.read(read)
 

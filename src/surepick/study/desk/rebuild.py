@@ -22,15 +22,21 @@ from surepick.run.order import Order, as_seed
 from surepick.run.retrace import rests_on_changed, retrace
 from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
-from surepick.storage.traffic import Report
+from surepick.storage.records import (
+    BatchRecord,
+    Report,
+    Rewards,
+    StudyProgress,
+    StudyRecord,
+    Summary,
+)
 from surepick.study import chain
 from surepick.study.acts import limits, options, rewards
 from surepick.study.acts.limits import LimitChange
 from surepick.study.acts.options import Planned
+from surepick.study.acts.pause import STOPPED
 from surepick.study.acts.reports import CORRECTED, set_aside
 from surepick.study.acts.rewards import Change
-from surepick.study.acts.stop import STOPPED
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
 from surepick.study.traffic.rules import deal_seed, sends_traffic, waiting_of
@@ -201,13 +207,6 @@ class Log(NamedTuple):
         return Rewards(*own, strata, None if kept.numbers is None else kept.numbers[part])
 
 
-class Followed(NamedTuple):
-    """What a log leads to."""
-
-    run: Run
-    survivors: list[int]  #: candidates that are still in after each complete batch
-
-
 def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
     """Whether somebody ended the study by hand."""
     return bool(tx.links(study.id, [STOPPED]))
@@ -249,7 +248,7 @@ def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
             )
         return run, at
     log = Log.read(tx, study, at)
-    run = follow(study, log).run
+    run = follow(study, log)[0]
     first = sum(batch.size for batch in log.batches[: at.batch])
     if first != at.first or run.stopped != at.finished:
         raise StudyDamagedError(
@@ -258,8 +257,8 @@ def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     return run, at
 
 
-def follow(study: StudyRecord, log: Log) -> Followed:
-    """What a log leads to, with every batch as it was asked for.
+def follow(study: StudyRecord, log: Log) -> tuple[Run, list[int]]:
+    """What a log leads to, with every batch as it was asked for: the run, and who was in when.
 
     What was asked for and measured is a fact: where rewards were changed since, the run is told the
     batches that there were, even where it would now ask for others. It may stop before the last of
@@ -286,7 +285,7 @@ def follow(study: StudyRecord, log: Log) -> Followed:
         run.ask()
     if log.stopped:
         run.end()
-    return Followed(run, survivors[: log.complete])
+    return run, survivors[: log.complete]
 
 
 class _Recorded:

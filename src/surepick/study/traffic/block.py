@@ -15,8 +15,7 @@ from surepick.problem.noise import BySegment
 from surepick.run.report import tell_report
 from surepick.run.run import Run
 from surepick.storage.contract import Storage
-from surepick.storage.records import StudyRecord
-from surepick.storage.traffic import Report
+from surepick.storage.records import Report, StudyRecord
 from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.report import Counts
 from surepick.study.traffic.rules import BUCKETS, sends_traffic

@@ -17,7 +17,7 @@ from surepick.errors import InvalidInputError, RunStateError
 from surepick.run import Run
 from surepick.run.sharing import in_whole_visits
 from surepick.storage.contract import Transaction
-from surepick.storage.traffic import Period, Report
+from surepick.storage.records import Period, Report
 from surepick.study import chain
 from surepick.study.acts.reports import set_aside
 from surepick.study.desk.desk import Desk

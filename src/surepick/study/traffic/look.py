@@ -17,10 +17,9 @@ from surepick.promise import Promise
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
-from surepick.run.means import means_of
 from surepick.run.option_changes import ADDED
 from surepick.run.sharing import traffic_of
-from surepick.run.standing import counted
+from surepick.run.standing import counted, means_of
 from surepick.run.waiting import Lead
 from surepick.run.waiting import by_option as sums_of
 from surepick.statistics.lift import Sums
@@ -29,10 +28,8 @@ from surepick.statistics.own_past import Moved, OwnPast
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.statistics.scatter import scatter
 from surepick.statistics.spending import shares_of_leads
-from surepick.storage.records import StudyProgress
-from surepick.storage.traffic import Period
-from surepick.study.checks.advice import anything_will_do
-from surepick.study.checks.checks import Checks
+from surepick.storage.records import Period, StudyProgress
+from surepick.study.checks.checks import Checks, anything_will_do
 from surepick.study.checks.unusual import measured
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.rebuild import algorithm_of

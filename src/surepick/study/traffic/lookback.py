@@ -19,7 +19,7 @@ from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import risk
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.problem import Problem
-from surepick.problem.rewards import read_rewards
+from surepick.problem.noise import read_rewards
 from surepick.problem.tables.read import Columns
 from surepick.run.report import tell_report
 from surepick.run.waiting import Waiting

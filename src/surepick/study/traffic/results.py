@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from surepick.study.formulas import safe
+from surepick.study.sheet import safe
 
 _FLAGS = "https://flagd.dev/schema/v0/flags.json"
 _PARTS = 1_000_000  # shares are multiples of this, or of larger parts

@@ -25,7 +25,7 @@ from surepick.problem.noise import NoiseKind
 from surepick.run.sharing import Sharing
 from surepick.run.waiting import Waiting
 from surepick.storage.records import StudyRecord
-from surepick.study.prepared import Prepared
+from surepick.study.settings import Prepared
 from surepick.study.traffic.kinds import REPORTS
 
 _COLUMNS = ("label", "bucket", "segment", "visits", "sum", "successes", "squares", "period")

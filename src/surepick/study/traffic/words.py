@@ -37,26 +37,22 @@ def headline(at: dict[str, Any]) -> str:
         else:
             decided = f"Decided: {leader} is best ({rate})."
         return f"{decided} {at['promise']}"
-    if at["ratio"]["alarm"]:
-        return (
-            f"{leader} is ahead ({rate}), but visitors did not arrive in the shares that were "
-            "set, so this proves nothing."
-        )
-    if moved(at):
-        return (
-            f"{leader} is ahead ({rate}), but {listed(at['own_past']['off'])} did not keep to "
-            "earlier rates as the others did, so this proves nothing."
-        )
-    if at["waiting"] is not None:
-        return f"{leader} is ahead ({rate}). {at['waiting']['message']}"
-    others = at["left"] - 1
+    others, sure = at["left"] - 1, sureness(at["risk"])
+    better = f", and {others} other{'' if others == 1 else 's'} may still be better. {sure}"
     if at["epsilon"]:
         supposing = f"If another option were more than {at['near']} better"
-        return f"{leader} is ahead ({rate}). {sureness(at['risk'], supposing)}"
-    return (
-        f"{leader} is ahead ({rate}), and {others} other{'' if others == 1 else 's'} may still be "
-        f"better. {sureness(at['risk'])}"
-    )
+        better = f". {sureness(at['risk'], supposing)}"
+    return _so_far(at, f"{leader} is ahead ({rate})", better)
+
+
+def _so_far(at: dict[str, Any], said: str, sure: str, more: str = "") -> str:
+    """What is said before the end, with why it proves nothing, what is waited for, or how sure."""
+    doubt = _unproven(at)
+    if doubt:
+        return f"{said}, but {doubt}"
+    if at["waiting"] is not None:
+        sure = f". {at['waiting']['message']}"
+    return f"{said}. {more}{sure[1:]}" if more else f"{said}{sure}"
 
 
 def _guarded(at: dict[str, Any]) -> str:
@@ -78,14 +74,9 @@ def _guarded(at: dict[str, Any]) -> str:
         said = f"{leader} looks like the best that keeps {limits} ({rate})"
     if at["finished"]:
         return " ".join(filter(None, (said, _broken(at), at["promise"])))
-    doubt = _unproven(at)
-    if doubt:
-        return f"{said}, but {doubt}"
-    if at["waiting"] is not None:
-        return " ".join(filter(None, (f"{said}.", _broken(at), at["waiting"]["message"])))
     them = "it" if len(at["guardrails"]) == 1 else "them"
     supposing = f"If another option were the best that keeps {them}, or none kept {them}"
-    return " ".join(filter(None, (f"{said}.", _broken(at), sureness(at["risk"], supposing))))
+    return _so_far(at, said, f". {sureness(at['risk'], supposing)}", _broken(at))
 
 
 def _broken(at: dict[str, Any]) -> str:
@@ -136,37 +127,19 @@ def _best_few(at: dict[str, Any]) -> str:
     if at["finished"]:
         return f"Stopped: {found} look best, without a guarantee."
     so_far = f"The {len(at['several'])} best so far are {found}"
-    if at["ratio"]["alarm"]:
-        return (
-            f"{so_far}, but visitors did not arrive in the shares that were set, so this proves "
-            "nothing."
-        )
-    if moved(at):
-        who = listed(at["own_past"]["off"])
-        return f"{so_far}, but {who} did not keep to earlier rates, so this proves nothing."
-    if at["waiting"] is not None:
-        return f"{so_far}. {at['waiting']['message']}"
-    return f"{so_far}; {at['left']} options are not decided yet."
+    return _so_far(at, so_far, f"; {at['left']} options are not decided yet.")
 
 
 def _compared(at: dict[str, Any]) -> str:
     """What is known where options are compared with a baseline."""
-    found = f"Compared with {at['claims']['baseline']}: {at['claims']['counted']}."
+    found = f"Compared with {at['claims']['baseline']}: {at['claims']['counted']}"
     if at["guardrails"]:
-        limits = listed([one["title"] for one in at["guardrails"]])
-        found = f"{found[:-1]}, where better ones also keep {limits}."
-    if at["ratio"]["alarm"]:
-        return (
-            f"{found} Visitors did not arrive in the shares that were set, so this proves nothing."
-        )
-    if moved(at):
-        who = listed(at["own_past"]["off"])
-        return f"{found} But {who} did not keep to earlier rates, so this proves nothing."
-    if at["finished"]:
-        if at["kind"] not in PROVEN:
-            return f"Stopped, without a guarantee. {found}"
-        return f"Decided. {found} {at['promise']}"
-    return found if at["waiting"] is None else f"{found} {at['waiting']['message']}"
+        found += f", where better ones also keep {listed([o['title'] for o in at['guardrails']])}"
+    if not at["finished"] or _unproven(at):
+        return _so_far(at, found, ".")
+    if at["kind"] not in PROVEN:
+        return f"Stopped, without a guarantee. {found}."
+    return f"Decided. {found}. {at['promise']}"
 
 
 def waiting_message(waiting: dict[str, Any]) -> str:

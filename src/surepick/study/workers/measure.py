@@ -27,7 +27,7 @@ from surepick.calls.afresh import CURES, SET_BACK, Generators
 from surepick.calls.caller import Caller, TooLate, end_group
 from surepick.calls.faults import UNKNOWN, Fault, fault_of, of_command
 from surepick.errors import InvalidInputError, MeasurementError
-from surepick.problem.numbers import REWARD
+from surepick.problem.noise import REWARD
 from surepick.study.pulls import preference
 from surepick.study.workers.line import MARKERS, words_of
 from surepick.study.workers.output import Output
