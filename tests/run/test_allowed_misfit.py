@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cvxpy as cp
 import numpy as np
 import pytest
 
@@ -16,6 +15,8 @@ ROWS = np.column_stack([np.ones(12), np.arange(12.0), np.arange(12) % 3])
 @pytest.mark.parametrize("size", [0.0, 0.05, 0.4, 3.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_smallest_excess_is_that_of_a_conic_solver(seed, size):
+    import cvxpy as cp  # takes a second: every process of tests reads every file
+
     rng = np.random.default_rng(seed)
     w, y = rng.integers(1, 400, 12).astype(float), rng.normal(size=12)
     allowed = np.full(12, size)
