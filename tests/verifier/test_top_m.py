@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms.pooled.questions import near, top
+from surepick.algorithms.pooled.questions import top
 from surepick.errors import CertificateError
+from surepick.proof.closeness import Closeness
+from surepick.proof.purses import total
+from surepick.proof.several import Several
 from surepick.run.certificate import fingerprint
 from surepick.verifier.verify import verify
 
@@ -136,54 +139,53 @@ def lower_goal(patch):
 
 
 def forget_the_sure(patch):
-    patch.setattr(top.TopM, "_counted", lambda self: top.all_accounts(top.HOST, self.by_others))
+    patch.setattr(Several, "against", lambda self: total(self.logs[0]))
 
 
 def surer_ones(patch):
     """Those who look best take the place of others, who still look good: capital is kept."""
 
     def anew(self, leading):
-        self.sure = leading[: self.m - 1].tolist()
+        self.sure = leading[: self.m - 1]
 
-    patch.setattr(top.TopM, "_make_sure", anew)
+    patch.setattr(Several, "make_sure", anew)
 
 
 def never_changed(patch):
     def stay(self, leading):
         self.sure = self.sure or [0, 1]
 
-    patch.setattr(top.TopM, "_make_sure", stay)
+    patch.setattr(Several, "make_sure", stay)
 
 
 def keep_what_the_last_had(patch):
     """The last capital goes on with all that it has when another becomes sure."""
-    proper = top.TopM._make_sure
+    proper = Several.make_sure
 
     def greedy(self, leading):
-        before = self.by_others.copy()
+        before = self.logs[0].copy()
         proper(self, leading)
-        self.by_others = before
+        self.logs[0] = before
 
-    patch.setattr(top.TopM, "_make_sure", greedy)
+    patch.setattr(Several, "make_sure", greedy)
 
 
 def stay_with_all(patch):
     """Who stays keeps all, though who left had less."""
-    proper = top.TopM._make_sure
+    proper = Several.make_sure
 
     def rich(self, leading):
-        before = dict(zip(self.sure, self.by_sure.copy()))
+        before = dict(zip(self.sure, self.logs[1:].copy()))
         proper(self, leading)
-        self.by_sure = np.stack(
-            [before.get(place, own) for place, own in zip(self.sure, self.by_sure)]
-        )
+        for k, one in enumerate(self.sure):
+            self.logs[1 + k] = before.get(one, self.logs[1 + k])
 
-    patch.setattr(top.TopM, "_make_sure", rich)
+    patch.setattr(Several, "make_sure", rich)
 
 
 def start_full(patch):
-    proper = near.Near.evidence
-    patch.setattr(near.Near, "evidence", lambda self, place: proper(self, place) + math.log(12))
+    proper = Closeness.evidence
+    patch.setattr(Closeness, "evidence", lambda self, one: proper(self, one) + math.log(12))
 
 
 BENT = [

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.statistics.test_wins import by_enumeration
+from tests.proof.payoffs.test_wins import by_enumeration
 from tests.verifier.samples import of_any_kind, of_any_kind_on_items
 
 import surepick as sp
