@@ -133,7 +133,7 @@ def _final(study: Any, objective: Any, delta: float, **more: Any) -> Any:
 
 
 def _seeded(way: str, seed_of: Callable[[Any, int, int], int], breaks: str, noise: Any) -> None:
-    @cell(way, "Optuna", breaks=breaks)
+    @cell(way, "Optuna", breaks=breaks, needs="optuna")
     def live(rng: np.random.Generator, delta: float) -> Outcome:
         study, calls, base = _searched(4), [0], drawn(rng) >> 8
         rest = np.random.default_rng(rng.integers(2**60))
@@ -159,7 +159,10 @@ _seeded(
 _seeded("as it should be", lambda t, i, b: b + i, "", 0.0)
 
 
-@cell("the objective is mended in between", "Optuna, same storage and name", breaks="afresh")
+_SAME = "Optuna, same storage and name"
+
+
+@cell("the objective is mended in between", _SAME, breaks="afresh", needs="optuna")
 def _mended(rng: np.random.Generator, delta: float) -> Outcome:
     study, kept, called = _searched(4), MemoryStorage(), [0]
 
@@ -178,7 +181,7 @@ def _mended(rng: np.random.Generator, delta: float) -> Outcome:
     return of_answer(found.answer, "trial 0", found)
 
 
-@cell("the search has found far better ones since", "Optuna, same storage and name")
+@cell("the search has found far better ones since", _SAME, needs="optuna")
 def _searched_on(rng: np.random.Generator, delta: float) -> Outcome:
     import optuna
 
