@@ -18,6 +18,7 @@ import warnings
 import numpy as np
 from tests.verifier.kinds import as_json, finished
 from tests.verifier.samples import (
+    accepted,
     compared,
     corrected,
     distrusted,
@@ -31,6 +32,8 @@ from tests.verifier.samples import (
     on_items,
     several,
     visited,
+    with_a_cell_that_failed,
+    without_a_plate,
 )
 from tests.verifier.test_forgeries import certificate_of, completed, sentence
 
@@ -116,6 +119,9 @@ RULES = {
         lambda: as_json(keeping("yes-no", 0.1, baseline=0)),
     ],
     "corrected": [lambda: of_study(corrected())],
+    "set aside": [lambda: of_study(without_a_plate())],
+    "failed cells": [lambda: of_study(with_a_cell_that_failed())],
+    "accepting": [lambda: as_json(accepted()), lambda: as_json(accepted(items=120))],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
 }
 GUARANTEES = ("pac", "eps-pac", "if-any", "heuristic", "none", "nobody", "claims", "fdr")

@@ -179,6 +179,56 @@ def corrected():
     return study
 
 
+def without_a_plate():
+    """A study with a plate that was measured, and then set aside."""
+    rng = np.random.default_rng(1)
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="yes-no")
+    how = {"strata": "plate", "seed": 3, "delta": 0.2}
+    study = sp.create_study("plates", problem, storage=MemoryStorage(), **how)
+    turn = 0
+    while pulls := study.ask(12, stratum=f"plate {turn % 4}" if turn < 4 else "plate 4"):
+        study.tell_many([(p.id, float(rng.random() < (0.2, 0.5, 0.9)[p.arm])) for p in pulls])
+        turn += 1
+        if turn == 4:
+            study.set_aside(stratum="plate 1", reason="it leaked", by="ann")
+    assert study.answer.guarantee
+    return study
+
+
+def with_a_cell_that_failed():
+    """A study of a table of which a cell could not be measured."""
+    rng = np.random.default_rng(2)
+    answers = rng.random((3, 14)) < np.array([0.2, 0.5, 0.95])[:, None]
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="yes-no")
+    how = {"complete": 14, "seed": 3, "delta": 0.2}
+    study = sp.create_study("cells", problem, storage=MemoryStorage(), **how)
+    while pulls := study.ask(4):
+        for p in pulls:
+            if p.id == 1:
+                study.fail(p.id, "no answer", final=True)
+            else:
+                study.tell(p.id, float(answers[p.arm, p.item]))
+    assert study.answer.unmeasured
+    return study
+
+
+def accepted(items=None):
+    """A run on the way of which somebody said what is close enough; of pulls, or of a table."""
+    rng, means = np.random.default_rng(0), np.array([0.0, 0.8, 0.82, 0.3])
+    table = None if items is None else (rng.random((4, items)) < [[0.3], [0.5], [0.6], [0.6]])
+    noise = 1.0 if table is None else "yes-no"
+    problem = sp.Problem.unstructured(list("abcd"), noise=noise)
+    run = sp.algorithms.PooledPeleg(0.2, complete=items).start(problem, 1)
+    while not run.stopped:
+        if not run.accepted and not run.waiting and run.samples >= 60:
+            run.accept(0.3 if table is None else 0.08, reason="alike", by="ann")
+        batch = run.ask()
+        noisy = means[batch.arms] + rng.normal(size=batch.size)
+        run.tell(batch, noisy if table is None else table[batch.arms, batch.items].astype(float))
+    assert run.accepted
+    return run
+
+
 def visited(wrong=False):
     """A site's study of traffic, perhaps with a report that was corrected."""
     study = site.create(delta=0.2)

@@ -15,6 +15,7 @@ from surepick.storage.records import (
     BatchRecord,
     Closed,
     Event,
+    Holder,
     Lease,
     Link,
     Overview,
@@ -200,8 +201,8 @@ class _MemoryTransaction(Transaction):
 
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
         leases = self._studies[study].leases.values()
-        holder = (worker, token)
-        own = [x for x in leases if holder in ((x.worker, x.token), (x.second, x.second_token))]
+        holder = Holder(worker, token)
+        own = [one for one in leases if holder.has(one)]
         return sorted(own, key=lambda lease: lease.pull)[:n]
 
     def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:

@@ -148,6 +148,10 @@ class Holder(NamedTuple):
     worker: str
     token: str | None = None  #: None: on this machine
 
+    def has(self, one: Lease) -> bool:
+        """Whether they hold this pull, as the first or the second."""
+        return self in ((one.worker, one.token), (one.second, one.second_token))
+
 
 ANONYMOUS = "~"  #: begins the names that are made up for workers without one
 CLOCK_SLACK = 5.0  #: seconds by which a clock may be set back without anybody minding

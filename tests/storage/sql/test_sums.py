@@ -6,7 +6,7 @@ import pytest
 from tests.storage.sql import flips
 
 import surepick as sp
-from surepick.errors import StudyDamagedError
+from surepick.errors import StorageError, StudyDamagedError
 from surepick.storage.sql import sums
 
 
@@ -27,6 +27,46 @@ def test_a_reward_that_became_another_one_is_not_counted(tmp_path):
     with sp.load_study("y", url) as study:  # the others go on
         assert study.status()["samples"] == 0
         assert study.ask()[0].id == 0
+
+
+def waiting_for_one(url):
+    """A study of whose open batch one pull is back in line, and all others are out."""
+    problem = sp.Problem.unstructured(["a", "b"], noise=1.0)
+    study = sp.create_study("x", problem, "pooled-peleg", url, overlap=False)
+    pull, *_ = study.ask(1000, "w", lease=1e6)
+    study.fail(pull.id, "the pipette broke", "w")
+    return study, pull.id
+
+
+def test_a_pull_that_is_hidden_by_a_damaged_page_or_index_is_no_pull_that_is_out(tmp_path):
+    file = tmp_path / "studies.db"
+    study, number = waiting_for_one(f"sqlite:///{file}")
+    with study:
+        lease = study.storage.read(lambda tx: tx.leases(study.desk.record.id, [number]))[number]
+    content, until = file.read_bytes(), struct.pack(">d", lease.until)
+    places = [i for i in range(len(content)) if content.startswith(until, i)]
+    assert len(places) >= 2, "one in the table, one in an index"
+    found = []
+    for place in places:
+        for log in tmp_path.glob("studies.db-*"):
+            log.unlink()
+        turned = bytearray(content)
+        turned[place] ^= 0x40  # a time that is far away
+        file.write_bytes(turned)
+        with sp.load_study("x", f"sqlite:///{file}") as study:
+            try:
+                found.append([pull.id for pull in study.ask(1, "v")])
+            except StorageError:
+                found.append(None)
+    assert None in found
+    assert all(one in (None, [number]) for one in found)
+
+
+def test_a_pull_that_is_gone_is_missed_once_nothing_is_left(storage_url):
+    study, number = waiting_for_one(storage_url)
+    study.storage.write(lambda tx: tx.drop_leases(study.desk.record.id, [number]))
+    with pytest.raises(StudyDamagedError, match="which pulls are with whom"):
+        study.ask(1, "v")
 
 
 def test_turned_bits_change_nothing_that_is_said():

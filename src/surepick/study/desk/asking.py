@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from surepick.errors import StudyDamagedError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress
 from surepick.study.desk.leases import claim
@@ -83,6 +84,7 @@ def ask(
     stratum = None if on_items else stamp(at.now)
     counter = _Counter(tx, study, wanted, at, lambda: opened(tx, at), stratum, on_items)
     held = tx.leases_of(study, *wanted.holder, wanted.n) if back else []
+    _demand(all(map(wanted.holder.has, held)))
     if wanted.same:
         held = [one for one in held if one.arm == held[0].arm]
     counter.renew(held)
@@ -96,8 +98,19 @@ def ask(
         plan = claim(tx, study, counter.at, who)
     elif waits and helps:
         counter.hand_out_second()
+    if waits:
+        counter.check_out()
     at, given = counter.at, counter.given
     return Asked(given, False, False, at.batch, at.asked, plan)
+
+
+def _demand(sound: bool) -> None:
+    """Hand out nothing by what the database cannot have kept."""
+    if not sound:
+        raise StudyDamagedError(
+            "which pulls are with whom is not as it was kept: the database was damaged or changed; "
+            "go on from a backup"
+        )
 
 
 class _Counter:
@@ -204,6 +217,15 @@ class _Counter:
         self._tx.add_events(self._study, [event])
         self.given.append(both)
 
+    def check_out(self) -> None:
+        """Nothing can be had: whatever is neither told nor in line must be with somebody.
+
+        Each row is checked as it is read; rows that a damaged page or index hides are not.
+        """
+        at = self.at
+        out, free = self._tx.count_leases(self._study, at.now)
+        _demand(out + free == at.asked - at.told - at.early and not free)
+
     def _first_time(self, places: Sequence[int]) -> None:
         """Hand out what is at some places of the line; what lies between them is passed over."""
         if not places:
@@ -228,6 +250,7 @@ class _Counter:
         """Pulls that anyone may have, but those that were just given."""
         mine = {one.pull for one in self.given}
         waiting = self._tx.waiting(self._study, self.at.now, most)
+        _demand(all(one.free(self.at.now) for one in waiting))
         return [one for one in waiting if one.pull not in mine]
 
     def _again(self, free: Sequence[Lease]) -> None:

@@ -231,7 +231,7 @@ def keep(
     kept = []
     for holder, pulls in held.items():
         for one in (found[pull] for pull in pulls if pull in found):
-            if holder in ((one.worker, one.token), (one.second, one.second_token)):
+            if holder.has(one):
                 until = at.now + lease
                 until = until if longest is None else min(until, one.since + longest)
                 kept.append(replace(one, until=max(until, one.until)))
