@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick import plugins
+from surepick.algorithms import combinations
 from surepick.arrays import limits
 from surepick.arrays.validate import in_reach, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError, listed
@@ -202,10 +203,6 @@ class Top(Asked):
             raise InvalidInputError(
                 f"top: there are {n} options, so the {m} best are all of them; ask for fewer"
             )
-        if items:
-            raise InvalidInputError(
-                "top: with items, only the best option can be found for now; leave out top or items"
-            )
 
 
 @dataclass(frozen=True)
@@ -258,11 +255,8 @@ class Against(Asked):
                 f"baseline: {problem.n_candidates:,} options of {problem.n_features:,} features "
                 f"are too many to compare with one of them; ask which is best, or leave options out"
             )
-        if items:
-            raise InvalidInputError(
-                "baseline: with items, options cannot be compared with a baseline for now; ask "
-                "which is best, or leave items out"
-            )
+        if items and self.threshold is not None:
+            combinations.check("threshold", "items")
 
     def claims_against(self, baseline: str) -> str:
         """What its claims are called."""
@@ -326,10 +320,7 @@ class BestQuantile(Asked):
 
     def check_problem(self, problem: Problem, items: bool) -> None:
         if items:
-            raise InvalidInputError(
-                "quantile: quantiles are those of an option's own measurements, not of items; "
-                "leave out quantile or items"
-            )
+            combinations.check("quantile", "items")
 
 
 @dataclass(frozen=True)
@@ -393,8 +384,6 @@ class Cheapest(Asked):
                 f"cheapest: all options cost {costs[0]:g}; ask for the best one, and accept what "
                 "is close to it (epsilon)"
             )
-        if items:
-            raise InvalidInputError("cheapest: not with items for now; leave one of them out")
         if problem.transductive or problem.large or not problem.backend.plain:
             raise InvalidInputError(
                 "cheapest: costs are those of options that are measured themselves: without "

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from surepick import plugins
+from surepick.algorithms import combinations
 from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, UnknownNameError, listed
 
@@ -140,6 +141,9 @@ def _unsuitable(
     known = inspect.signature(make).parameters
     every = [own.name for own in known.values() if own.kind is not own.VAR_KEYWORD]
     strange = [one for one in settings if one not in every]
+    if getattr(make, "of_pairs", False):
+        for setting in strange:
+            combinations.check(setting, "pairs")
     if strange and len(every) == len(known):
         return InvalidInputError(
             f"{name}: it has no setting {strange[0]!r}; it has {listed(every, strange[0])}"

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from surepick.algorithms import combinations
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem.noise import BySegment, YesNo
@@ -189,10 +190,7 @@ def _weighed(segments: dict[str, float] | tuple[str, ...], made: Prepared) -> Pr
             "--rewards yes-no); leave segments out"
         )
     if made.problem.numbers:
-        raise InvalidInputError(
-            "keep: guardrails are not possible where visitors are weighed by segment; leave keep "
-            "or segments out"
-        )
+        combinations.check("keep", "segments")
     problem = made.problem.with_noise({NAME: segments})
     made.algorithm.check_problem(problem)
     return replace(made, problem=problem)

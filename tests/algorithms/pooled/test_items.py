@@ -15,7 +15,7 @@ from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.parts import one_by_one
-from surepick.errors import CertificateError
+from surepick.errors import CertificateError, InvalidInputError
 from surepick.proof.payoffs.paired_kernels import paired_bounded_payoffs
 from surepick.run.certificate import fingerprint
 from surepick.simulate.conformance.tools import failures
@@ -187,3 +187,72 @@ def test_a_record_that_says_so_all_the_same_does_not_verify():
         batch["stratum"] = "monday"
     with pytest.raises(CertificateError, match="items"):
         sp.verify(body | {"digest": fingerprint(body)})
+
+
+# -- other questions ---------------------------------------------------------------------------
+#: what is asked of options that are alike but for a hair: whoever is told apart is told by chance
+QUESTIONS = {
+    "top": ({"top": 2}, [0.5, 0.5 + 1e-9, 0.5 + 2e-9, 0.8]),
+    "top near": ({"top": 2, "epsilon": 0.1}, [0.4 - 1e-9, 0.4 - 1e-9, 0.5, 0.8]),
+    "baseline": ({"baseline": 0}, [0.5, 0.5, 0.5, 0.6]),
+    "cheapest": ({"cheapest": True, "within": 0.1}, [0.6 - 1e-9, 0.6, 0.4, 0.7]),
+}
+
+
+def asked_on_items(name, seed, delta=0.2, most=400):
+    """A run of such a question, to its end."""
+    asked, means = QUESTIONS[name]
+    rng = np.random.default_rng(seed)
+    hard = 0.3 * (rng.permutation(40) / 39 - 0.5)  # of items; their mean is 0
+    problem = sp.Problem(
+        np.eye(4), noise="yes-no", costs=[1, 2, 3, 4] if "within" in asked else None
+    )
+    run = sp.algorithms.PooledPeleg(delta, items=40, max_samples=most, **asked).start(problem, seed)
+    while not run.stopped:
+        batch = run.ask()
+        rates = np.array(means)[batch.arms] + hard[batch.items]
+        run.tell(batch, (rng.random(len(rates)) < rates).astype(float))
+    return run
+
+
+def is_wrong(name, run):
+    """Whether something false is said, or the answer was ruled out."""
+    answer = run.answer
+    if name == "baseline":
+        return bool({"1", "2"} & {*answer.better, *answer.worse}) or "3" in answer.worse
+    if name == "cheapest":  # the first is a hair too far below the best
+        return 1 not in answer.survivors
+    if name == "top near":
+        return answer.guarantee.kind == "eps-pac" and bool({0, 1} & set(answer.arms))
+    return not {2, 3} <= set(answer.survivors)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_other_questions_are_answered_on_items_and_verified(name, monkeypatch):
+    apart = {"top": [0.1, 0.2, 0.7, 0.8], "baseline": [0.5, 0.2, 0.8, 0.9]}
+    monkeypatch.setitem(
+        QUESTIONS, name, (QUESTIONS[name][0], apart.get(name, [0.2, 0.45, 0.8, 0.84]))
+    )
+    run = asked_on_items(name, 1, delta=0.1, most=6000)
+    answer = run.answer
+    assert answer.guarantee
+    assert "average over all 40 items" in answer.guarantee
+    assert not is_wrong(name, run) if name == "top" else True
+    found = sp.verify(answer.certificate(), replay=True)
+    assert found.replayed
+    assert found.guarantee == answer.guarantee.kind
+    again = sp.Run.from_json(run.to_json())
+    assert again.answer.survivors == answer.survivors
+
+
+@pytest.mark.validation
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_other_questions_on_items_are_wrong_as_rarely_as_promised(name):
+    trials = 200
+    wrong = sum(is_wrong(name, asked_on_items(name, seed)) for seed in range(trials))
+    assert wrong <= 0.2 * trials + 3 * math.sqrt(0.16 * trials)
+
+
+def test_a_number_meets_no_items():
+    with pytest.raises(InvalidInputError, match="a number meets none"):
+        sp.algorithms.PooledPeleg(0.1, items=9, threshold=0.5).start(sp.Problem(np.eye(2)))

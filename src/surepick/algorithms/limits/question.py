@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from surepick.algorithms import combinations
 from surepick.algorithms.limits.limit import Limit, parse_limits
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
@@ -99,19 +100,14 @@ class Limited(Asked):
         for limit in self.limits:
             limit.check(problem)
         if items:
-            raise InvalidInputError(
-                "keep: limits cannot be combined with items for now; leave out keep or items"
-            )
+            combinations.check("keep", "items")
         if problem.transductive or not problem.backend.plain or problem.large:
             raise InvalidInputError(
                 "keep: options keep limits by their own measurements: without separate candidates "
                 "and without a backend; leave both out"
             )
         if ways_of(problem) != ("direct",):
-            raise InvalidInputError(
-                "keep: limits are shown by options' own measurements, so features cannot be "
-                "trusted; let them guide only (misfit=math.inf), or leave them out"
-            )
+            combinations.check("keep", "features")
         if problem.noise_kind.scales is not None:
             raise InvalidInputError(
                 "keep: limits cannot be combined with a noise of its own for each option for now; "

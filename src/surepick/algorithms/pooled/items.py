@@ -33,7 +33,7 @@ def items_of(pulls: Pulls, items: int | None, seed: int, block: int) -> IntArray
 
 
 class PairedPlanner(DirectPlanner):
-    """A lead over x takes items that the leader and x both meet: the leader meets all of them."""
+    """A lead over x takes items that both meet; who leads over several meets all of them."""
 
     def first(self) -> BlockDesign:
         n = self.problem.n_arms
@@ -47,11 +47,20 @@ class PairedPlanner(DirectPlanner):
         self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
     ) -> BlockDesign:
         wanted = np.clip(missing.pulls, 0.0, None)
-        wanted[leader] = 0.0
-        others = wanted > 0
-        counts = np.where(others, 4.0 * wanted * self._variances, 0.0)
-        counts[others] = np.maximum(counts[others] + self._part_cost * missing.nats[others], 1.0)
-        counts[leader] = max(float(counts.max()), 1.0)
+        if missing.pairs is None:
+            wanted[leader] = 0.0
+            behind = np.arange(len(wanted))
+            ahead = np.full(len(wanted), leader)
+        else:
+            ahead, behind = missing.pairs
+        each = (self._variances / self._prices)[behind]  # of a reward
+        items = 4.0 * wanted * each + self._part_cost * missing.nats
+        items = np.where(wanted > 0, np.maximum(items, 1.0), 0.0)
+        counts = np.zeros(self.problem.n_arms)
+        for met_by in (ahead, behind):
+            np.maximum.at(counts, met_by, items)
+        counts[leader] = max(float(counts[leader]), 1.0)
+        counts *= self._prices
         total = float(counts.sum())
         return BlockDesign(counts / total, total, np.zeros((0, 0)), shares, missing.nats)
 

@@ -33,7 +33,10 @@ class Leads:
 
     def __init__(self, ways: Evidence, candidates: int, about: int) -> None:
         self._ways, self._M, self.about = ways, candidates, about
-        self._sums: list[Sums] = [ways.reading.sums(candidates) for _ in ways.ways]
+        #: in each way; what is read item by item has none, and its intervals are without ends
+        self._sums: list[Sums] = (
+            [] if ways.parts == "items" else [ways.reading.sums(candidates) for _ in ways.ways]
+        )
         self._middle = np.zeros(candidates)  # estimates before the last block
         self._found: tuple[float, Interval] | None = None  # for this alpha, after the last block
 
@@ -57,6 +60,8 @@ class Leads:
 
     def take(self, market: Market, blocks: list[Any]) -> None:
         """A block, whose bets are those of the market."""
+        if not self._sums:
+            return
         self._found = None
         one, everyone = np.array([self.about]), np.arange(self._M)
         leads = np.array(market.means[: self._M] - market.means[self.about])
@@ -66,9 +71,13 @@ class Leads:
             ahead = market.pairs(one, everyone, block, payoff)
             sums.take(ahead, market.pairs(everyone, one, block, payoff))
 
+    @property
+    def _unknown(self) -> bool:
+        return not self._sums or any(sums.unit is None for sums in self._sums)
+
     def interval(self, alpha: float) -> Interval:
         """Where leads are, each with probability at least 1 − alpha at all times."""
-        if any(sums.unit is None for sums in self._sums):
+        if self._unknown:
             return Interval(np.full(self._M, -math.inf), np.full(self._M, math.inf))
         if self._found is None or self._found[0] != alpha:
             goal = math.log(2.0 / alpha)
@@ -81,7 +90,7 @@ class Leads:
 
     def missing(self, leads: FloatArray, alpha: float) -> BoolArray:
         """Which of the intervals do not contain these leads; quicker than the intervals."""
-        if any(sums.unit is None for sums in self._sums):
+        if self._unknown:
             return np.zeros(self._M, dtype=bool)
         goal = math.log(2.0 / alpha)
         below, above = (self._log_capital(sign, leads) >= goal for sign in (1.0, -1.0))

@@ -30,6 +30,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surepick.algorithms import combinations
 from surepick.algorithms.base import Algorithm, State
 from surepick.algorithms.complete.scores import Scale
 from surepick.algorithms.complete.state import (
@@ -217,15 +218,14 @@ class PooledPeleg(Algorithm):
             return asked
         against = asked if isinstance(asked, Against) else None
         if asked != Best() and against is None:
+            combinations.check(f"keep, {asked.name}", "pulls")
             raise InvalidInputError(
                 "keep: the best option that keeps limits is looked for, or all that are better "
                 f"than a baseline, not {asked.words or asked.name}; leave one of them out"
             )
-        for name in ("items", "complete"):
+        for name, shape in (("items", "items"), ("complete", "table")):
             if getattr(self, name) is not None:
-                raise InvalidInputError(
-                    f"keep: limits cannot be combined with {name} for now; leave one of them out"
-                )
+                combinations.check("keep", shape)
         if self.guess:
             raise InvalidInputError("guess: limits are shown to be kept; leave guess or keep out")
         if against is None:
@@ -337,11 +337,6 @@ class PooledPeleg(Algorithm):
             self._check_wins(problem)
         if self.items is None:
             return
-        if problem.costs is not None:
-            raise InvalidInputError(
-                "costs: options that are measured on items must all cost the same for now; leave "
-                "out costs or items"
-            )
         if problem.transductive or not problem.backend.plain:
             raise InvalidInputError(
                 "items: options can be compared on items only without separate candidates and "
@@ -355,8 +350,10 @@ class PooledPeleg(Algorithm):
 
     def _check_segments(self, problem: Problem) -> None:
         """Visitors who are counted by segment compare options, each by its own visitors."""
-        others = {"keep": self.keep, "items": self.items, "complete": self.complete}
-        for name, given in (others | {"threshold": self.asked.number}).items():
+        for name, asked in (("keep", self.keep), ("threshold", self.asked.number)):
+            if asked is not None:
+                combinations.check(name, "segments")
+        for name, given in (("items", self.items), ("complete", self.complete)):
             if given is not None:
                 raise InvalidInputError(
                     f"{name}: not possible where visitors are weighed by segment; leave {name} or "
@@ -384,6 +381,7 @@ class PooledPeleg(Algorithm):
 
     def _check_table(self, problem: Problem) -> None:
         """A table has a row for each option, and scores between bounds."""
+        combinations.check("guess" if self.guess else self.asked.name, "table")
         scale = Scale.of(problem)
         if self.asked.name not in QUESTIONS:
             raise InvalidInputError(
@@ -397,11 +395,6 @@ class PooledPeleg(Algorithm):
             raise InvalidInputError(
                 f"threshold: scores lie between {low:g} and {high:g}, so that all are on one side "
                 f"of {number:g}; give a number between these"
-            )
-        if self.guess:
-            raise InvalidInputError(
-                "guess: on a complete table all measurements go to those that may be the best, and "
-                "whoever leads is the best guess at any time; leave guess out"
             )
         if problem.transductive or not problem.backend.plain:
             raise InvalidInputError(

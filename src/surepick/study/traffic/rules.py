@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from surepick.algorithms import combinations
 from surepick.algorithms.limits.limit import parse_limits
 from surepick.algorithms.questions import Asked
 from surepick.algorithms.registry import DEFAULT
@@ -173,10 +174,7 @@ def check_method(
         raise InvalidInputError(
             "strata: a traffic study already compares options within each period; leave it out"
         )
-    if guess:
-        raise InvalidInputError(
-            "guess: a traffic study goes on until an answer is proven; leave guess out"
-        )
+    combinations.check("guess" if guess else asked.name, "counts")
     if asked.name not in _ANSWERED:
         raise InvalidInputError(
             f"{asked.name}: a traffic study sees how many came and what came of them in all. It "

@@ -52,7 +52,6 @@ def _read(check: Check) -> float:
     check.demand(within > 0 and set(asked) == {"cheapest"}, "the question makes no sense")
     own = check.settings.get("cheapest") is True and check.settings.get("within") == within
     check.demand(own, "the question is not the one that the algorithm was set to")
-    check.demand(check.items is None, "the cheapest cannot be asked for on items")
     check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
     check.demand(len(check.distinct()) == len(check.candidates), "two candidates are the same")
     cheapest = f"the cheapest option {check.kind.good(within)}"
