@@ -1,4 +1,4 @@
-"""Tables that are made from what they are about: settings of studies; what can be asked of which data."""
+"""Tables that are made from what they are about: settings; what can be asked of which data."""
 
 from docutils import nodes
 from docutils.statemachine import StringList

@@ -53,6 +53,7 @@ _IN_TRAFFIC = (
     "a traffic study sees how many came and what came of them in all, and sums say nothing of "
     "quantiles"
 )
+_OTHERS = "ask for the best option, the top ones, or those that are better than a baseline"
 _ALIKE = "in a traffic study all visitors cost the same, whichever option they see"
 _OWN = "limits are shown by options' own measurements, so features cannot be trusted"
 _WEIGHED = "not possible where visitors are weighed by segment"
@@ -130,8 +131,8 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     },
     **{
         shape: {
-            "quantile": Refusal(_IN_TRAFFIC, "leave quantile out", never=True),
-            "cheapest": Refusal(_ALIKE, "leave cheapest out"),
+            "quantile": Refusal(_IN_TRAFFIC, _OTHERS, never=True),
+            "cheapest": Refusal(_ALIKE, _OTHERS),
             "guess": Refusal(
                 "a traffic study goes on until an answer is proven", "leave guess out", never=True
             ),

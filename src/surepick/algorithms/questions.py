@@ -35,6 +35,8 @@ class Asked(ABC):
     compares: ClassVar[bool] = False  #: whether claims are made of each candidate
     several: ClassVar[bool] = False  #: whether more than one candidate is named
     ranks: ClassVar[bool] = True  #: whether who is ruled out is worse than who is named
+    #: in which shapes what is close enough may be said on the way
+    accepts_later: ClassVar[tuple[str, ...]] = ()
 
     @property
     def words(self) -> str:
@@ -143,6 +145,7 @@ class Best(Asked):
     """Which candidate is the best?"""
 
     name = "best"
+    accepts_later = ("pulls", "table")
 
     def settings(self) -> dict[str, Any]:
         return {"top": 1}
@@ -154,6 +157,7 @@ class Top(Asked):
 
     name = "top"
     several = True
+    accepts_later = ("table",)
     m: int
 
     def __post_init__(self) -> None:

@@ -140,9 +140,22 @@ def test_what_is_no_cost_is_refused(given, kind, said):
         sp.Problem(ARMS, costs=given)
 
 
+def test_on_items_dear_options_are_measured_less_and_it_is_verified():
+    table = (np.random.default_rng(2).random((4, 50)) < [[0.2], [0.5], [0.55], [0.8]]).astype(float)
+    spent = []
+    for costs in (None, [1.0, 1.0, 30.0, 1.0]):
+        problem = sp.Problem(np.eye(4), noise="yes-no", costs=costs)
+        run = sp.algorithms.PooledPeleg(0.1, items=50).start(problem, 1)
+        while not run.stopped:
+            batch = run.ask()
+            run.tell(batch, table[batch.arms, batch.items])
+        assert run.answer.arm == 3
+        assert sp.verify(run.answer.certificate(), replay=True).guarantee == "pac"
+        spent.append(run.pulls[2] / run.samples)
+    assert spent[1] <= spent[0]
+
+
 def test_where_all_must_cost_the_same():
-    with pytest.raises(InvalidInputError, match="leave out costs or items"):
-        sp.algorithms.PooledPeleg(0.1, items=5).start(sp.Problem(ARMS, costs=COSTS))
     with pytest.raises(InvalidInputError, match="leave out costs, or some of the arms"):
         sp.Problem(np.ones((40_000, 1)), costs=np.ones(40_000))
     with pytest.raises(InvalidInputError, match="in a traffic study all visitors cost the same"):

@@ -299,7 +299,7 @@ class PooledPeleg(Algorithm):
                 "options are to keep limits, and what is close enough is then shown of each limit, "
                 "too; set it when the study is made"
             )
-        if self.asked.name == "best" or (self.complete and self.asked.name == "top"):
+        if ("table" if self.complete else "pulls") in self.asked.accepts_later:
             return ""
         return (
             f"the question is {self.asked.words}, whose levels are shared out at the start; set it "
