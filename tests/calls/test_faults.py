@@ -70,6 +70,8 @@ FIVE = {"HTTPStatusCode": 429, "HTTPHeaders": {"retry-after": "5"}}
         # botocore
         (like("ClientError", response={"ResponseMetadata": FIVE}), "refused", 5.0),
         (like("MyOwn", retry_after=12), "refused", 12.0),
+        # it was made, and its answer may have been a bad one
+        (like("MyOwn", (TimeoutError,), retry_after=12), "passing", 12.0),
         (TimeoutError(), "passing", None),
         (ConnectionResetError(), "passing", None),
         (TypeError("f() missing 1 argument"), "final", None),

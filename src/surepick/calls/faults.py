@@ -199,14 +199,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def _by_type(error: BaseException, after: float | None) -> Fault | None:
     names = {kind.__name__ for kind in type(error).__mro__}
-    if after is not None or names & _BUSY:
+    late = names & _LATE  # a call that was made, and whose answer may have been a bad one
+    if names & _BUSY or (after is not None and not late):
         return Fault("refused", after)
     if names & _WRONG:
         return Fault("broken", cure="the address is none that can be called: check it")
-    if names & _LOST and (names & _CONNECTING or not names & _LATE):
+    if names & _LOST and (names & _CONNECTING or not late):
         return Fault("passing", of_service=True)
-    if names & (_LATE | _AWAY):
-        return Fault("passing")
+    if late or names & _AWAY:
+        return Fault("passing", after)
     if isinstance(error, _PROGRAM):
         return Fault("final", cure=_OWN)
     return Fault("final", cure=_NO_SCORE) if isinstance(error, ValueError) else None

@@ -117,6 +117,14 @@ class _Before:
     over: bool = False
     noted: list[dict[str, Any]] = field(default_factory=list)
 
+    def lost(self, lines: Lines | None = None) -> int:
+        """How many calls were made of which nothing is known; of others' runs, as far as they are
+        over: who was cut off has lost one."""
+        name, cut = self.head["run"], not self.ended
+        if cut and lines is not None and (cut := lines.take(name)):
+            lines.let_go(name)
+        return cut + sum(line.get("unanswered", 0) for line in self.noted)
+
 
 class Kept:
     """What is known of calls, and where each new one is noted.
@@ -409,7 +417,7 @@ class Kept:
                 self._go_on(one)
                 break
         if self.fixed:
-            self._look_for_cells(runs)
+            self._look_for_cells(runs, lines)
 
     def _runs(self, found: list[dict[str, Any]]) -> dict[str, _Before]:
         runs: dict[str, _Before] = {}
@@ -450,9 +458,8 @@ class Kept:
         for line in one.noted:
             if "limit" in line:
                 self.limits.append(line["limit"])
-            self.lost += line.get("unanswered", 0)
             self.set_back |= line.get("set_back", False)
-        self.lost += not one.ended  # it was cut off, and calls with it
+        self.lost += one.lost()
         self.edited = self._changed(one, self._parts)
         for key, line in self._calls_of(one):
             if "score" in line:
@@ -469,7 +476,7 @@ class Kept:
                 names = [name for name in self.columns if name in line]
                 yield tuple(line[n] for n in (*names, *(() if self.fixed else ("draw",)))), line
 
-    def _look_for_cells(self, runs: Mapping[str, _Before]) -> None:
+    def _look_for_cells(self, runs: Mapping[str, _Before], lines: Lines) -> None:
         """Cells that other runs have measured, with what measures now."""
         here, own = set(self._labels), {}
         stale, why, code = 0, dict[str, None](), ""
@@ -478,6 +485,7 @@ class Kept:
             if one.head["door"] != self.door or named != self.measure:
                 continue
             changed = {g: self._changed(one, ("", g)) for g in ("", *self._parts)}
+            taken = len(self._known)
             for key, line in self._calls_of(one):
                 if "score" not in line or key in self._known or not here.issuperset(key):
                     continue
@@ -487,10 +495,13 @@ class Kept:
                 same = line["own"] == own[key, *one.state]
                 if same and (self.measure is not None or not parts):
                     self._known[key] = line["score"]
+                    self.again += line.get("tries", 1) > 1
                     self.edited = list(dict.fromkeys([*self.edited, *parts]))
                 elif one.head["function"] == self._what:
                     stale, code = stale + 1, one.head["code"]
                     why |= dict.fromkeys(parts or [f"what belongs to {key[0]!r}"])
+            if len(self._known) > taken:
+                self.lost += one.lost(lines)
         if stale:
             _log.warning(
                 "%s: %d scores were made before %s changed, and are not used. If that cannot have "

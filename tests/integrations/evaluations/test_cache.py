@@ -1,5 +1,6 @@
 """Scores that were paid for are never lost, and never used for what they do not say."""
 
+import contextlib
 import json
 import logging
 import os
@@ -284,6 +285,25 @@ def test_other_options_use_what_is_known_of_them_in_an_order_of_their_own(cache,
     calls.made.clear()
     assert decide(ScoreTable(["a", "b"], ITEMS), calls, cache=cache, delta=0.001) is not None
     assert calls.made == []
+
+
+@pytest.mark.parametrize("how", ["made again", "lost"])
+def test_what_was_made_again_is_said_by_whoever_uses_it(cache, how):
+    """Scores of an earlier run, of which bad ones may have been lost."""
+    made = []
+
+    def evaluate(option, item):
+        made.append(item)
+        if len(made) == 7:
+            raise KeyboardInterrupt if how == "lost" else TimeoutError("no reply")
+        return float(option == "b")
+
+    two, three = (ScoreTable([*names], ITEMS) for names in ("ab", "abc"))
+    with contextlib.suppress(KeyboardInterrupt):
+        assert "some were made again" in str(decide(two, evaluate, cache=cache, retries=5))
+    found = decide(three, evaluate, cache=cache)
+    assert found.earlier
+    assert "some were made again" in str(found)
 
 
 def prompted(prompts, rubric, made):
