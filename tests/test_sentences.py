@@ -7,6 +7,7 @@ import pytest
 from benchmarks.sentences import certificates, measured
 from benchmarks.sentences.cells import BROKEN, CELLS, Cell, Outcome, allowed
 
+import surepick as sp
 from surepick.conditions import CONDITIONS
 from surepick.run.certificate import fingerprint
 
@@ -20,6 +21,7 @@ NAMES = {
     "lost": "lost",
     "leads": "leads",
     "booked": "until-reported",
+    "their period": "visitors",
     "again": "alone",
     "timed": "apart",
     "duration": "hedged",
@@ -98,7 +100,17 @@ def test_conditions_are_recognised_and_not_taken_for_each_other(broken, name):
     for text in (text.format(**dict.fromkeys(one.fields, 7)) for text in texts):
         named = {other for other in NAMES if Outcome(True, {"": text}).names(other)}
         assert broken in named
-        assert named <= {broken, "booked", "visitors"}  # who is counted, and when
+        assert named <= {broken, "booked", "visitors", "their period"}  # who is counted, and when
+
+
+def test_sales_that_are_booked_on_their_day_are_named_in_every_rendering():
+    """A version that comes later is without the sales of visitors who came before it."""
+    one = CELLS["a version comes later, and buyers are counted on their day · a site, yes or no"]
+    found = next(o for i in range(40) for o in one.outcomes(i, 1, 0, 0.2) if o.false)
+    assert found.said.keys() >= {"plain", "exact", "json"}
+    assert found.names("their period"), found.said
+    verified = sp.verify(found.certificate)
+    assert Outcome(True, {"": verified.plain, "-": verified.statement}).names("their period")
 
 
 def test_what_chance_explains():

@@ -31,6 +31,8 @@ BROKEN: dict[str, str] = {
     "whole": r"no period ended[^.]*(because of)",
     "leads": r"(which of two|better)[^.]*(does not|do not|never|not)\b[^.]*change[^.]*period",
     "booked": r"responses? counts?\b|all responses to it",
+    "their period": r"in the period of the visit with all responses"
+    r"|responses count in the period in which their visitor came",
     "again": r"choosing among several",
     "timed": r"(run|call)s?\b[^.]*(leaves?|next one|the next|run before|before it)",
     "duration": r"how long[^.]*(depend|nothing to do)",

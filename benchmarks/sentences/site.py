@@ -151,7 +151,7 @@ for _shape in ("yes or no", "revenue", "buckets"):
 @cell(
     "a version comes later, and buyers are counted on their day",
     "a site, yes or no",
-    breaks="booked",
+    breaks="their period",
     runs=100,
 )
 def _late(rng: np.random.Generator, delta: float) -> Outcome:
