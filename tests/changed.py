@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 BY_NAME = {
     "surepick.algorithms.registry": "surepick.algorithms",
     "surepick.cli": "surepick.cli",
-    "surepick.verifier.verify": "surepick.verifier.rules",
+    "surepick.verifier.questions": "surepick.verifier",
     "surepick.storage.sql.migrate": "surepick.storage.sql.migrations",
     "surepick.server.helpers": "surepick.server",
 }

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.validation
         ),
         ("src/surepick/research/rage.py", "tests/conformance/test_algorithms.py", "-"),
         (
-            "src/surepick/verifier/rules/pooled/__init__.py",
+            "src/surepick/verifier/questions/best.py",
             "tests/verifier/",
             "tests/research/game/test_learners.py",
         ),

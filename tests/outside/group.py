@@ -13,7 +13,7 @@ from surepick.algorithms.pooled.questions import BETS
 from surepick.algorithms.pooled.questions.best import Best
 from surepick.errors import InvalidInputError
 from surepick.verifier import questions as verified
-from surepick.verifier.rules import pooled
+from surepick.verifier.questions import best as proven
 
 
 # -- what it is ----------------------------------------------------------------------------
@@ -58,13 +58,12 @@ def verify(check):
     member = np.array([check.label(i).startswith(begins) for i in everyone])
     check.demand(begins and member.any(), "there is no such group")
     check.best = f"the best of those called {begins}…"
-    pooled.check_prior(check)
+    race = proven.Best(check, everyone)
     if member.sum() == 1:
         return everyone[member].tolist()
-    book = pooled.Book(check, everyone)
-    book.offer.there &= member
-    book.alive &= member
-    return pooled.race(check, book)
+    race.offer.there &= member
+    race.alive &= member
+    return race.left()
 
 
 questions.register(Group)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surepick.proof import claims as steps
-from surepick.verifier.rules.steps import Steps
+from surepick.verifier.formulas import Steps
 
 DELTA = 0.1
 MAY_BE_TRUE = {2: [{0}, {1}, {0, 1}], 3: [{0}, {1}, {0, 1}, {0, 2}, {1, 2}]}

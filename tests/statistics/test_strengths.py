@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surepick.statistics.strengths import RIDGE, fit_strengths
-from surepick.verifier.rules.pairs import _Seen
+from surepick.verifier.payoffs.pairs import Seen
 
 
 def _table(rng, K, n):
@@ -20,11 +20,11 @@ def test_the_verifier_fits_the_same(n):
     features = rng.standard_normal((6, 2))
     for given in (None, features):
         fitted = fit_strengths(counts, sums, given)
-        seen = _Seen(6)
+        seen = Seen(6)
         if given is not None:
             seen.take(given)
         seen.n, seen.s = counts, sums
-        theta, bias = seen._fit()
+        theta, bias = seen.fit()
         assert fitted.values == pytest.approx(theta, abs=1e-9)
         assert fitted.bias == pytest.approx(bias, abs=1e-9)
 

@@ -19,10 +19,10 @@ from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.simulate.trials import drive
 from surepick.verifier.check import Check
-from surepick.verifier.questions import rule_of
-from surepick.verifier.rules import alba, complete
+from surepick.verifier.questions import rule_of, table
+from surepick.verifier.rules import alba
 from surepick.verifier.statement import _sentences
-from surepick.verifier.verify import RULES, verify
+from surepick.verifier.verify import verify
 
 ARMS = np.random.default_rng(7).normal(size=(10, 2))
 THETA = np.array([0.6, -0.4])
@@ -163,9 +163,9 @@ def completed(certificate):
             return found
 
         patch.setattr(alba._Sample, "compare", overheard)
-        patch.setattr(complete._Race, "_drop", _sure_of(complete._Race._drop))
+        patch.setattr(table.Race, "_drop", _sure_of(table.Race._drop))
         accomplice = Accomplice(body)
-        rule_of(accomplice, RULES[body["evidence"]["rule"]]).shown(accomplice)
+        rule_of(accomplice).shown(accomplice)
     for place, key in places:
         place[key] = accomplice.wanted.get(place[key], 0.0)
     for drop in drops:
@@ -177,15 +177,10 @@ def completed(certificate):
 def _sure_of(drop):
     """As tables drop options, and writes down who of them is behind for certain."""
 
-    def dropping(race, dropped, alive, peaks, where):
-        table, rest = race.table, race.table.items - race.table.met
-        scores = table.scores[:, : table.met]
-        there = [x for x in alive if (scores[x] >= 0).all()]
-        best = sorted((int(scores[x].sum()) for x in there), reverse=True)
-        edge = best[race.m - 1] if len(best) >= race.m else 0
-        sure = [x for x in there if edge - int(scores[x].sum()) > rest * table.unit]
+    def dropping(race, note, alive, peaks, where):
+        dropped, sure = note._record["dropped"], alive[race.behind(alive)]
         dropped["certain"] = [x in sure for x in dropped["candidate"]]
-        drop(race, dropped, alive, peaks, where)
+        drop(race, note, alive, peaks, where)
 
     return dropping
 

@@ -10,7 +10,7 @@ import pytest
 import surepick as sp
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
-from surepick.verifier.rules import keeping
+from surepick.verifier.questions import keeping
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from surepick.algorithms.pooled import options
 from surepick.algorithms.pooled.questions.best import Best
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
-from surepick.verifier.rules import pooled
+from surepick.verifier.questions import best
 from surepick.verifier.verify import verify
 
 
@@ -143,5 +143,5 @@ def _short_run(seed):
 def test_the_verifier_counts_drops_again_by_its_own_rules(genuine):
     """With an accomplice who would let everything pass, the drops of the record still stand."""
     check = Accomplice(genuine)
-    left = pooled.verify(check)
+    left = best.verify(check)
     assert left == genuine["claim"]["survivors"] == [6]

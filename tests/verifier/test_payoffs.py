@@ -22,7 +22,7 @@ from surepick.verifier.payoffs.bounded import Results
 from surepick.verifier.payoffs.stakes import STAKES, cut_normal_stakes, normal_quantile
 from surepick.verifier.payoffs.student import log_student_bet
 from surepick.verifier.payoffs.symmetric import log_tanh_bet
-from surepick.verifier.rules import pooled
+from surepick.verifier.questions.best import Best
 
 CHECKS = {name: Check(as_json(finished(name, max_samples=1))) for name in ("yes-no", "bounded")}
 
@@ -189,10 +189,10 @@ def compare_capital(name, seed, epsilon, past, in_advance, max_batch, large):
     check = Check(as_json(run))
     with np.errstate(all="ignore"):
         check.check_record()
-        book = pooled.Book(check, np.array(check.distinct()))
-        pooled.settle_all(check, book)
-    np.testing.assert_allclose(book.capital, run.state.question.capital, rtol=1e-8, atol=1e-8)
-    leaders = run.state.question.closeness.leaders
-    assert list(book.spare) == leaders
-    for leader, own in zip(leaders, run.state.question.closeness.spare, strict=True):
-        np.testing.assert_allclose(book.spare[leader], own, rtol=1e-8, atol=1e-8)
+        race = Best(check, np.array(check.distinct()))
+        race.follow()
+    capital = race.against.others.logs
+    np.testing.assert_allclose(capital, run.state.question.capital, rtol=1e-8, atol=1e-8)
+    assert list(race.close.shown()) == run.state.question.closeness.leaders
+    for held, own in zip(race.close.purses(), run.state.question.closeness.spare, strict=True):
+        np.testing.assert_allclose(held, own, rtol=1e-8, atol=1e-8)

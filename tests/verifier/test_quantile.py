@@ -12,7 +12,7 @@ import surepick as sp
 from surepick.errors import CertificateError
 from surepick.proof.payoffs.quantiles import counts_below, counts_upto, payoffs
 from surepick.run.certificate import fingerprint
-from surepick.verifier.rules.quantile import _both
+from surepick.verifier.questions.quantile import _both
 
 
 @pytest.fixture(scope="module")

@@ -49,22 +49,80 @@ class Block(NamedTuple):
         return Block(*(column[here] for column in self))
 
 
-def blocks_of(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+class Noted:
+    """What is recorded of one block; each field is read when it is needed, as what it has to be."""
+
+    def __init__(self, check: Check, record: dict[str, Any], number: int) -> None:
+        self._check, self._record, self._where = check, record, f"block {number}"
+        pieces = (record["batches"], record.get("past", 0))
+        self.batches, self.past = (exact.whole(n, "the batches of a block") for n in pieces)
+
+    @property
+    def rivals(self) -> np.ndarray:
+        """Who was bet on."""
+        return exact.whole_numbers(self._record["rivals"], f"{self._where}: the rivals")
+
+    @property
+    def sure(self) -> np.ndarray:
+        """Who was sure, of several that are asked for."""
+        return exact.whole_numbers(self._record["sure"], f"{self._where}: the sure candidates")
+
+    @property
+    def dropped(self) -> tuple[np.ndarray, np.ndarray]:
+        """Who was dropped, and the log capital against them."""
+        named, capital = self._check.columns(self._record["dropped"], "candidate", "log_capital")
+        return named, capital
+
+    @property
+    def certain(self) -> list[bool]:
+        """Who of those that were dropped was behind for certain."""
+        says = self._record["dropped"]["certain"]
+        fine = type(says) is list and len(says) == len(self.dropped[0])
+        fine = fine and all(type(one) is bool for one in says)
+        self._check.demand(fine, f"{self._where} does not say who is behind for certain")
+        return says
+
+    @property
+    def nobody_dropped(self) -> bool:
+        return self._record["dropped"] == []
+
+    @property
+    def nothing(self) -> bool:
+        """Whether nothing was bet on it, and nobody dropped."""
+        return len(self.rivals) == 0 and self.nobody_dropped
+
+    @property
+    def items(self) -> int:
+        """How many items of a table it has."""
+        return exact.whole(self._record["items"], f"{self._where}: its items")
+
+    @property
+    def bets(self) -> bool:
+        """Whether it was bet on."""
+        says = type(self._record["bets"]) is bool
+        self._check.demand(says, f"{self._where} does not say whether it was bet on")
+        return self._record["bets"]
+
+
+Blocks = list[tuple[Noted, list[dict[str, Any]]]]
+
+
+def blocks_of(check: Check) -> Blocks:
     """What is recorded of each block, and its batches: past ones and new ones."""
     records = exact.mappings(check.evidence["blocks"], "blocks")
     new, past = list(check.batches), list(check.past)
-    found = []
+    found: Blocks = []
     for number, record in enumerate(records):
+        note = Noted(check, record, number + 1)
         if "dealt" in record:  # a part of the first report, by itself
             check.demand(
-                number == 0 and record["batches"] == 0 and "past" not in record and len(new) > 0,
+                number == 0 and note.batches == 0 and "past" not in record and len(new) > 0,
                 "only the first report can be dealt",
             )
             guides, new[0] = dealt_in_two(check, record, new[0])
-            found.append((record, [guides]))
+            found.append((note, [guides]))
             continue
-        pieces = (record["batches"], record.get("past", 0))
-        some, old = (exact.whole(count, "the batches of a block") for count in pieces)
+        some, old = note.batches, note.past
         check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")
         check.demand(len(new) >= some and len(past) >= old, "blocks and batches do not correspond")
         # Nothing is bet on the first block, so it may depend on anything.
@@ -72,7 +130,7 @@ def blocks_of(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]
             not old or number == 0 or check.past_counts,
             "past measurements that were chosen by results count as evidence",
         )
-        found.append((record, past[:old] + new[:some]))
+        found.append((note, past[:old] + new[:some]))
         new, past = new[some:], past[old:]
     check.demand(
         not new or check.claim["guarantee"] in ("none", "claims"),

@@ -99,6 +99,11 @@ class Check(Tables):
         return "minimise" in problem
 
     @property
+    def claims(self) -> str:
+        """How sure claims against a baseline were to be."""
+        return self.settings.get("claims", "all")
+
+    @property
     def sign(self) -> float:
         """Rewards times this are better the larger they are."""
         return -1.0 if self.smaller else 1.0
@@ -185,11 +190,11 @@ class Check(Tables):
         guides = not self.past_counts
         for b, batch in enumerate(self.past):
             self._check_columns(batch, rule, f"past batch {b}", guides)
-            self._pulls_of(batch, f"past batch {b}", guides)
+            self.check_batch(batch, f"past batch {b}", guides)
         total = 0
         for b, batch in enumerate(self.batches):
             self._check_columns(batch, rule, f"batch {b}")
-            total += self._pulls_of(batch, f"batch {b}")
+            total += self.check_batch(batch, f"batch {b}")
         self.demand(total == self.claim["samples"], "the number of pulls does not add up")
 
     def check_measured(self) -> None:
@@ -235,7 +240,7 @@ class Check(Tables):
                 else f"{where} has {name!r}, which no bet needs under this noise",
             )
 
-    def _pulls_of(self, batch: dict[str, Any], where: str, averaged: bool = False) -> int:
+    def check_batch(self, batch: dict[str, Any], where: str, averaged: bool = False) -> int:
         """How many pulls a batch has, after checking that it makes sense."""
         arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
         spreads = batch.get("spreads")
@@ -266,26 +271,6 @@ class Check(Tables):
             per_noise = rounding / float(self.kind.units(arm))
             self.rounding_per_noise = max(self.rounding_per_noise, per_noise)
         return sum(counts)
-
-    # -- the conclusion --------------------------------------------------------------------
-    def check_conclusion(self, survivors: list[int]) -> None:
-        """The claim must follow from who is left: ``survivors``, one of each kind."""
-        chosen = self.claim["candidate"]
-        left = [i for i in self.alike(survivors).tolist() if i not in self.gone]
-        self.demand(left == self.claim["survivors"], "the survivors are not those claimed")
-        self.demand(chosen in left, "the answer is not among the survivors")
-        self.demand(self.label(chosen) == self.claim["label"], "the label is another candidate's")
-        kind = self.claim["guarantee"]
-        self.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
-        if kind in ("pac", "eps-pac"):
-            self.demand(
-                self.risk <= self.delta * (1 + 1e-9),
-                f"the levels add up to {self.risk:g}, more than delta = {self.delta:g}",
-            )
-        if kind == "pac":
-            self.demand(
-                all(self.same(i, chosen) for i in left), "other candidates are still in the race"
-            )
 
     def per_noise(self, arms: Any, sums: Any) -> np.ndarray:
         """Sums of rewards of these arms, in units of their noise, and larger is better."""

@@ -1,9 +1,9 @@
 """Options that were added or retired while it was measured, as a certificate lists them.
 
-A change is made between two blocks. What it does to the capital is in :class:`Offer`: a newcomer
-begins with no more than the least against anyone who is left, and once somebody is retired nobody
-has more against it than the retired one had. Then the capital against whoever is the best at the
-time is a supermartingale, whatever the changes react to.
+A change is made between two blocks. What it does to the capital is the affair of each question: a
+newcomer begins with no more than the least against anyone who is left, and once somebody is retired
+nobody has more against it than the retired one had. Then the capital against whoever is the best at
+the time is a supermartingale, whatever the changes react to.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
@@ -11,7 +11,8 @@ Part of the verifier: nothing here is shared with the algorithms.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -121,14 +122,6 @@ def turns_of(check: Check) -> list[Turn]:
     return found
 
 
-def events_of(check: Check) -> list[Turn | Accepted]:
-    """All changes, and what was accepted on the way, in order."""
-    found: list[Turn | Accepted] = list(turns_of(check))
-    for one in reversed(accepted(check)):
-        found.insert(one.changes, one)
-    return found
-
-
 def at_first(check: Check) -> int:
     """How many options there were at the beginning."""
     return _at_first(turns_of(check), _options(check))
@@ -157,86 +150,93 @@ def _check_said(check: Check, number: int, where: str) -> None:
         exact.number(entry["at"], f"{where}: its time")
 
 
+class Turns:
+    """The changes, and what was accepted on the way, in order, each at its time."""
+
+    def __init__(self, check: Check) -> None:
+        turns = turns_of(check)
+        self._check, self._left, self.any = check, list[Turn | Accepted](turns), bool(turns)
+        for one in reversed(accepted(check)):
+            self._left.insert(one.changes, one)
+
+    def due(self, told: int) -> bool:
+        """Whether a change comes after so many batches."""
+        return bool(self._left) and self._left[0].batch == told
+
+    def at(self, told: int) -> Iterator[Turn | Accepted]:
+        """Those that come after so many batches."""
+        while self.due(told):
+            yield self._left.pop(0)
+        early = bool(self._left) and self._left[0].batch <= told
+        self._check.demand(not early, "options change within a block")
+
+    def end(self) -> None:
+        """Nothing may be left over."""
+        self._check.demand(not self._left, "options change after its end")
+
+
+class Living(Protocol):
+    """What is held against options, some of which come or go."""
+
+    def accept(self, epsilon: float) -> None: ...
+    def enter(self, places: np.ndarray) -> None: ...
+    def leave(self, place: int) -> None: ...
+
+
 class Offer:
     """Which candidates are there, block after block; places are those among the distinct ones."""
 
     def __init__(self, check: Check, candidates: np.ndarray) -> None:
-        self._check, self._candidates = check, candidates
-        self._turns = events_of(check)
-        self.changing = any(isinstance(turn, Turn) for turn in self._turns)
+        self._check, self._candidates, self._turns = check, candidates, Turns(check)
         self.changes = 0  # so far
         self._n = at_first(check)
         self._retired: set[int] = set()
         # Without changes candidates may be others than the arms: all are there.
-        self.there = candidates < self._n if self.changing else candidates >= 0
+        self.there = candidates < self._n if self._turns.any else candidates >= 0
 
     @property
     def rank(self) -> int:
         """Dimensions that all options so far span."""
-        if not self.changing:
+        if not self._turns.any:
             return self._check.whiten.shape[1]
-        return _rank(self._points(np.arange(self._n)))
+        return self._rank(np.arange(self._n))
 
     def opens(self, measured: np.ndarray) -> bool:
         """Whether some option cannot be told from what was measured: then nothing is bet."""
-        if not self.changing:
+        if not self._turns.any:
             return False
         offered = np.setdiff1d(np.arange(self._n), list(self._retired))
-        both = self._points(np.union1d(measured, offered))
-        return _rank(both) > _rank(self._points(measured))
+        return self._rank(np.union1d(measured, offered)) > self._rank(measured)
 
-    def _points(self, arms: np.ndarray) -> np.ndarray:
-        check = self._check
-        return check.arms[arms] @ check.whiten
+    def _rank(self, arms: np.ndarray) -> int:
+        rows = self._check.arms[arms] @ self._check.whiten
+        return int(np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else 0
 
     def due(self, told: int) -> bool:
         """Whether a change comes after so many batches."""
-        return bool(self._turns) and self._turns[0].batch == told
+        return self._turns.due(told)
 
-    def take(self, told: int, book: Any) -> None:
+    def take(self, told: int, held: Living) -> None:
         """Let options come and go that did so after so many batches."""
-        while self.due(told):
-            turn = self._turns.pop(0)
+        for turn in self._turns.at(told):
             if isinstance(turn, Accepted):
-                book.accept(turn.epsilon)
+                held.accept(turn.epsilon)
                 continue
             self.changes += 1
             if turn.added:
                 self._n += len(turn.arms)
-                self._enter(np.flatnonzero(np.isin(self._candidates, turn.arms)), book)
-            else:
-                self._retired.add(turn.arms[0])
-                like = self._check.alike([self._check.first_like(turn.arms[0])])
-                if self._retired.issuperset(like[like < self._n].tolist()):
-                    first = self._check.first_like(turn.arms[0])
-                    self._leave(int(np.flatnonzero(self._candidates == first)[0]), book)
-        self._check.demand(
-            not self._turns or self._turns[0].batch > told, "options change within a block"
-        )
-
-    def _enter(self, places: np.ndarray, book: Any) -> None:
-        left = book.alive.copy()
-        book.shares.enter(places, left)
-        for held in (book.capital, *book.spare.values()):
-            least = np.vstack([book.start, held[left]]).min(axis=0)
-            held[places] = least
-        book.alive[places] = self.there[places] = True
-
-    def _leave(self, place: int, book: Any) -> None:
-        self.there[place] = False
-        if not book.alive[place]:
-            return
-        book.capital = np.minimum(book.capital, book.capital[place])
-        book.shares.leave(place)
-        book.alive = self.there.copy()
-        # Nobody is close to anybody any more; the numbers of leaders go on.
-        book.spare = {-1 - k: held for k, held in enumerate(book.spare.values())}
-        book.close = {}
+                places = np.flatnonzero(np.isin(self._candidates, turn.arms))
+                held.enter(places)
+                self.there[places] = True
+                continue
+            self._retired.add(turn.arms[0])
+            first = self._check.first_like(turn.arms[0])
+            like = self._check.alike([first])
+            if self._retired.issuperset(like[like < self._n].tolist()):
+                place = int(np.flatnonzero(self._candidates == first)[0])
+                self.there[place] = False
+                held.leave(place)
 
     def end(self) -> None:
         """Nothing may be left over."""
-        self._check.demand(not self._turns, "options change after its end")
-
-
-def _rank(rows: np.ndarray) -> int:
-    return int(np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else 0
+        self._turns.end()

@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from surepick.verifier import exact
+from surepick.verifier.blocks import Blocks
 from surepick.verifier.check import Check
 
 _RULE = "shuffled"
@@ -48,9 +49,7 @@ def check_order(check: Check) -> None:
     check.demand(0 <= seed < _SEEDS, "the seed of its order is out of range")
 
 
-def check_pieces(
-    check: Check, blocks: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]]
-) -> None:
+def check_pieces(check: Check, blocks: Blocks) -> None:
     """Blocks that came in several batches must have been dealt into these by the seed.
 
     Filled up by somebody's choice, batches would differ in their arms, and whatever changed from
@@ -60,8 +59,8 @@ def check_pieces(
     if "traffic" in check.body:
         return
     seed = check.body["order"]["seed"]
-    for number, (record, batches) in enumerate(blocks):
-        new = batches[record.get("past", 0) :]
+    for number, (note, batches) in enumerate(blocks):
+        new = batches[note.past :]
         if len(new) < 2 or "stratum" in new[0]:
             continue
         pieces = [_rows(batch) for batch in new]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
-from surepick.verifier.comparison import claims_of
 
 
 def overlapping(check: Check) -> bool:
@@ -29,7 +28,7 @@ def check_overlap(check: Check) -> None:
         "its batches overlap, which bets on whole blocks allow, and nothing else",
     )
     check.demand(
-        claims_of(check) == "all",
+        check.claims == "all",
         "its batches overlap: whoever stopped may have seen later rewards, and then the share of "
         "wrong claims is not limited",
     )

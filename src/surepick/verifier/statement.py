@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from surepick.verifier import conditions, exact, published
 from surepick.verifier.aside import set_aside_in
 from surepick.verifier.check import Check
-from surepick.verifier.comparison import Comparison
 from surepick.verifier.dealing import is_dealt
 from surepick.verifier.limits import limit_reached
 from surepick.verifier.noise import yes_and_no
+from surepick.verifier.questions.claims import Comparison
 from surepick.verifier.stated import Stated
 
 #: rules and thresholds -> the theorem behind them
-_THEOREMS = {
+THEOREMS = {
     "phases": "phased elimination with fixed-design widths; union over one-sided comparisons",
     "pooled": "the capital bet against the best candidate is a supermartingale; Ville's inequality",
     "complete": "items in random order, each cell measured once; the capital bet against the best "
@@ -285,7 +285,7 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[Stated]:
         best = _best(check)
         why = "everything that could change it was measured"
         return [Stated(best, CERTAIN, why, several=several)]
-    theorem = _THEOREMS.get(proper.threshold or proper.rule)
+    theorem = THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
     named = _near_the_best(check) if kind == "eps-pac" else _best(check)

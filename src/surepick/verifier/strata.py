@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.blocks import Block, read_block
+from surepick.verifier.blocks import Block, Blocks, read_block
 from surepick.verifier.check import Check
 
 
@@ -21,19 +21,16 @@ def with_strata(check: Check) -> bool:
     return any(named)
 
 
-def check_strata(
-    check: Check, blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]], cancels: bool
-) -> None:
+def check_strata(check: Check, blocks: Blocks, cancels: bool) -> None:
     """Levels must cancel, so every stratum that is bet on must be a block of its own."""
     if not with_strata(check):
         return
     check.demand(cancels, "levels of strata do not cancel from comparisons by these features")
     for batch in check.batches:
         exact.text(batch["stratum"], "the stratum of a batch")
-    for record, batches in blocks[1:]:
-        check.demand(
-            not record["rivals"] or len(batches) == 1, "strata are not blocks of their own"
-        )
+    for note, batches in blocks[1:]:
+        alone = not len(note.rivals) or len(batches) == 1
+        check.demand(alone, "strata are not blocks of their own")
 
 
 def in_strata(check: Check, batches: list[dict[str, Any]]) -> list[Block]:

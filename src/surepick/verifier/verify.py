@@ -37,22 +37,6 @@ from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
 from surepick.verifier.unmeasured import check_unmeasured
 
-# rule named by a certificate -> the file in surepick.verifier.rules that recomputes it
-RULES = {
-    "phases": "phases",
-    "glr": "glr",
-    "ellipsoid": "ellipsoid",
-    "intervals": "intervals",
-    "static": "static",
-    "alba": "alba",
-    "pooled": "pooled",
-    "pairs": "pairs",
-    "checked-fit": "checked_fit",
-    "complete": "complete",
-    "keeping": "keeping",
-}
-
-
 # what reading a record may stumble over that lacks something, or has something else in its place
 _MALFORMED = (
     LookupError,
@@ -223,16 +207,12 @@ def _run(check: Check, record: Certificate) -> Verification:
     check_limits(check)
     check_segment(check, record.part)
     check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
-    rule = check.rule
-    check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
+    rule = rule_of(check)
     published.check_name(check)
-    check.demand(
-        not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
-    )
-    # Bets may answer other questions than which candidate is the best.
-    asked = rule_of(check, RULES[rule])
-    asked.check_claim(check)
-    asked.conclude(check, asked.shown(check))
+    past = not check.past or check.rule in _WITH_PAST
+    check.demand(past, f"the rule {check.rule!r} knows no past measurements")
+    rule.check_claim(check)
+    rule.check_conclusion(check, rule.shown(check))
     check_unmeasured(check)
     claim = check.claim
     return Verification(

@@ -29,7 +29,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.noise import Noise
 from surepick.verifier.options import at_first, turns_of
-from surepick.verifier.rules.keeping import Limit, kind_of, limits_of
+from surepick.verifier.payoffs.limits import Limit, kind_of, limits_of
 
 PROVEN = ("pac", "eps-pac", "claims", "fdr", "nobody")
 _SLACK = 1e-6

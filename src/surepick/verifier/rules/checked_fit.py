@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.questions import rule_of
 
 _INNER = ("phases", "pooled", "static", "alba")  # rules of the algorithms that work in batches
 
@@ -42,7 +42,8 @@ def verify(check: Check) -> list[int]:
     proper = check.variant(body)
     proper.check_record()
     published.check_name(proper)
-    survivors = importlib.import_module(f"surepick.verifier.rules.{rule}").verify(proper)
+    check.demand("question" not in inner, "more than the best candidate is asked for inside")
+    survivors = rule_of(proper).shown(proper)
     check.risk, check.checked = proper.risk, proper.checked
     return survivors
 

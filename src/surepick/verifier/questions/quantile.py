@@ -1,4 +1,4 @@
-"""Bets on quantiles: which candidate has the best p-quantile.
+"""Which candidate has the best p-quantile?
 
 Let v be the p-quantile of the best candidate x. With probability p at most a measurement of x is
 below v; and as no other quantile is larger, a measurement of any other candidate is at most v with
@@ -13,15 +13,15 @@ Part of the verifier: nothing here is shared with the algorithms.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.blocks import Block
+from surepick.verifier.blocks import Block, Noted
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
-from surepick.verifier.rules.pooled import Book, check_prior, race
+from surepick.verifier.payoffs.measurements import Round
+from surepick.verifier.questions.race import Race, raced
 
 _STAKES = 10  # that capital is split into: shifts of log odds by 3.2, 1.6, 0.8, …
 _MIDDLE = 3  # the one with the largest part; others have 1/2, 1/3, … of that
@@ -30,13 +30,8 @@ _KEPT = 0.05  # that is not staked
 
 def verify(check: Check) -> list[int]:
     """Candidates left when capital bet against each of the others has reached 1/delta."""
-    check_prior(check)
     p = _read(check)
-    everyone = check.distinct()
-    if len(everyone) == 1:
-        check.demand("p_value" not in check.claim, "its p-value is of no comparison")
-        return everyone
-    return race(check, _Quantiles(check, np.array(everyone), p))
+    return raced(check, lambda everyone: _Quantiles(check, everyone, p))
 
 
 def _read(check: Check) -> float:
@@ -62,7 +57,7 @@ def _read(check: Check) -> float:
     return p
 
 
-class _Quantiles(Book):
+class _Quantiles(Race):
     """Measurements one by one: those that were bet on."""
 
     def __init__(self, check: Check, candidates: np.ndarray, p: float) -> None:
@@ -71,24 +66,32 @@ class _Quantiles(Book):
         check.demand(not self.levels, "quantiles move with levels")
         self.p, self.small = p, check.smaller
         self.turns = 0  # of options, that were taken into account
-        self.base = self.capital.copy()
+        self.base = self.against.others.logs.copy()
         self.bets: list[Block] = []
 
-    def has_rivals(self, record: dict[str, Any]) -> bool:
+    def has_rivals(self, note: Noted) -> bool:
         """Something is bet on every block but the first, and those that make newcomers known."""
         return True
 
-    def settle(self, record: dict[str, Any], block: Block, where: str) -> None:
+    def rivals(self, note: Noted, where: str) -> np.ndarray:
+        none = len(note.rivals) == 0
+        self.check.demand(none, f"{where}: there are no rivals among quantiles")
+        return note.rivals
+
+    def pay(self, round: Round, rivals: np.ndarray, where: str) -> None:
+        """Bets are on numbers, not on what is known of means."""
+
+    def settle(self, note: Noted, block: Block, where: str) -> None:
         """Pay out all bets up to this block, and drop the candidates that it drops."""
+        held = self.against.others
         if self.offer.changes != self.turns:  # everybody bets anew with what they have
-            self.turns, self.base, self.bets = self.offer.changes, self.capital.copy(), []
-        self.payoff.check_dealt(block, where, own=True)
-        self.check.demand(record["rivals"] == [], f"{where}: there are no rivals among quantiles")
-        assert self.past is not None
+            self.turns, self.base, self.bets = self.offer.changes, held.logs.copy(), []
+        self.known.payoff.check_dealt(block, where, own=True)
+        self.rivals(note, where)
         self.bets.append(block)
-        self.capital[self.alive] = (self.base + self._least()[:, None])[self.alive]
-        self._drop(record["dropped"], where)
-        self.past = self.past.plus(self.payoff.by_arm(block))
+        held.logs[self.alive] = (self.base + self._least()[:, None])[self.alive]
+        self.drop(note, where)
+        self.known.add(self.known.payoff.by_arm(block))
 
     def _least(self) -> np.ndarray:
         """Log of the least that each candidate's bets came to; 0 for those that are not there."""
