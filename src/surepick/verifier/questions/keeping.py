@@ -59,11 +59,11 @@ def verify(check: Check) -> Found:
     limits = read_limits(check)
     book = _Book(check, limits)
     blocks, told = blocks_of(check), 0
-    for number, (note, batches) in enumerate(blocks):
+    for number, (note, batches) in enumerate(blocks, start=1):
         check.demand(len(batches) == 1, f"block {number} is not one batch")
         book.turn(told)
         told += note.batches
-        if number >= len(blocks) - check.waited:
+        if number > len(blocks) - check.waited:
             check.demand(book.over and note.nothing, "bets were made after the decision")
         elif book.over:  # it only waits, until options come or go
             check.demand(note.nothing, f"block {number} comes after the question was answered")

@@ -39,14 +39,14 @@ def verify(check: Check) -> tuple[Comparison, list[Limit]]:
     check.demand(check.epsilon == 0, "it accepts what is close to the baseline, and has limits")
     book = _Marks(check, limits, asked)
     blocks = blocks_of(check)
-    for number, (note, batches) in enumerate(blocks):
+    for number, (note, batches) in enumerate(blocks, start=1):
         check.demand(len(batches) == 1, f"block {number} is not one batch")
         check.demand(note.nobody_dropped, f"block {number} drops an option")
-        if number >= len(blocks) - check.waited:
+        if number > len(blocks) - check.waited:
             check.demand(book.over and note.nothing, "bets were made after the decision")
             continue
         check.demand(not book.over, f"block {number} comes after the question was answered")
-        book.settle(note, batches[0], f"block {number}", number + 1)
+        book.settle(note, batches[0], f"block {number}", number)
     check.risk = check.delta
     return book.conclusion(), limits
 
