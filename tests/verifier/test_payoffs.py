@@ -194,5 +194,5 @@ def compare_capital(name, seed, epsilon, past, in_advance, max_batch, large):
     capital = race.against.others.logs
     np.testing.assert_allclose(capital, run.state.question.capital, rtol=1e-8, atol=1e-8)
     assert list(race.close.shown()) == run.state.question.closeness.leaders
-    for held, own in zip(race.close.purses(), run.state.question.closeness.spare, strict=True):
+    for held, own in zip(race.close.purses(), run.state.question.closeness.logs, strict=True):
         np.testing.assert_allclose(held, own, rtol=1e-8, atol=1e-8)
