@@ -35,7 +35,7 @@ def _zero_one(rng: np.random.Generator, delta: float) -> Outcome:
         return Outcome(None, why=f"refused: {error}"[:100])
     made = of_comparison(found, not_worse=False)
     # Worded as what was decided (who wins direct comparisons), with no means beside it, it is true.
-    worded = any(words in str(found) for words in AS_COMPARED) and "mean" not in str(found)
+    worded = any(words in str(found) for words in AS_COMPARED) and "mean score" not in str(found)
     return Outcome(False, made.said, made.certificate) if made.false and worded else made
 
 
@@ -54,7 +54,7 @@ def _skewed(rng: np.random.Generator, delta: float) -> Outcome:
     except SurepickError as error:
         return Outcome(None, why=f"refused: {error}"[:100])
     made = of_comparison(found, not_worse=False)
-    worded = any(words in str(found) for words in AS_COMPARED) and "mean" not in str(found)
+    worded = any(words in str(found) for words in AS_COMPARED) and "mean score" not in str(found)
     return Outcome(False, made.said, made.certificate) if made.false and worded else made
 
 
