@@ -105,8 +105,11 @@ def shares_of_delta():
     conclude = Run.conclude
 
     def added_up(self, *args, **kwargs):
-        for one in self.risks():  # which refuses shares that are too large
-            assert one.risk <= self.algorithm.delta, one
+        risks = self.risks()  # which refuses shares that are too large
+        assert all(one.risk <= self.algorithm.delta for one in risks), risks
+        # What stands beside the answer and does not say that its risk is its own shares that.
+        together = [one.total for one in risks if not one.own]
+        assert sum(together) <= self.algorithm.delta * (1 + 1e-12), risks
         return conclude(self, *args, **kwargs)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -55,3 +55,19 @@ def test_a_run_lists_what_it_says_beside_its_answer(noise, asked):
     assert len(beside) == (1 if asked else 0)
     for one in beside:
         assert 0.025 < one.total <= 0.05 * (1 + 1e-12)
+
+
+def test_shares_of_the_answer_are_those_by_which_it_is_decided():
+    pairs = sp.Problem.pairs(list("abcd"))
+    answer, circle = sp.algorithms.get("pairs", delta=0.06).start(pairs).risks()
+    assert set(answer.shares.values()) == {0.015}
+    assert (circle.own, circle.risk, circle.total) == (True, 0.03, pytest.approx(0.03))
+    problem = sp.Problem.unstructured(list("abcd"), noise=1.0, numbers={"cost": (0, 1)})
+    near = sp.algorithms.PooledPeleg(0.06, keep=["cost <= 0.5"], epsilon=0.1).start(problem)
+    answer, *beside = near.risks()
+    assert answer["ruling out"] == pytest.approx(0.95 * 0.06)
+    assert answer.total == pytest.approx(0.06)
+    assert all(one.own for one in beside)
+    plain = sp.Problem.unstructured(list("abcd"), noise=1.0)
+    (answer,) = sp.algorithms.PooledPeleg(0.06, top=3).start(plain).risks()
+    assert answer.shares == {f"best {i}": 0.02 for i in (1, 2, 3)}

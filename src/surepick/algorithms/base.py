@@ -271,6 +271,10 @@ class State(Remembered, ABC):
         """What an answer promises, where that depends on what was shown; None: as always."""
         return None
 
+    def spent(self) -> dict[str, float]:
+        """The shares of delta that parts of the answer have; empty: it has one."""
+        return {}
+
     def risks(self) -> list[Spent]:
         """Beside the answer: what is said together at one risk, and the shares of its parts."""
         return []

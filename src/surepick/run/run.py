@@ -727,7 +727,9 @@ class Run:
     def risks(self) -> list[Spent]:
         """What is said together at one risk, and the shares of it that its parts have."""
         promise = self.promised()
-        answer = Spent("the answer", promise.delta, {promise.kind: promise.delta})
+        answer = Spent(
+            "the answer", promise.delta, self.state.spent() or {promise.kind: promise.delta}
+        )
         return [answer, *self.state.risks()]
 
     def conclude(

@@ -31,6 +31,8 @@ class Spent:
     said: str
     risk: float
     shares: Mapping[str, float]
+    #: whether what is said states that this risk is its own, beside that of the answer
+    own: bool = False
 
     def __post_init__(self) -> None:
         if not self.total <= self.risk * (1.0 + 1e-12):
@@ -75,3 +77,14 @@ def shares_of_leads(delta: float, first: int, n: int, control: int | None) -> Fl
     others = {str(i): float(share) for i, share in enumerate(shares) if i != control}
     Spent("leads over the control", delta, others)
     return shares
+
+
+def each_of_the_best(m: int, delta: float) -> dict[str, float]:
+    """The share of each of the m best: that it is ruled out is what can go wrong.
+
+    Examples
+    --------
+    >>> each_of_the_best(2, 0.05)
+    {'best 1': 0.025, 'best 2': 0.025}
+    """
+    return {f"best {i + 1}": delta / m for i in range(m)}

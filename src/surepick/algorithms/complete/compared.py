@@ -62,6 +62,10 @@ class Compared(Remembered):
         self.certain_of: BoolArray = np.zeros((3, K), dtype=bool)  #: each of ``CLAIMS``
         self.blocks = 0
 
+    def spent(self) -> dict[str, float]:
+        """As that of :class:`surepick.algorithms.base.State`."""
+        return {}
+
     def save(self) -> dict[str, Any]:
         return super().save() | {"made": self.said.made}
 

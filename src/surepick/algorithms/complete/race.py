@@ -36,6 +36,7 @@ from surepick.proof.closeness import Closeness
 from surepick.proof.payoffs.table import WEIGHTS, behind, over_rivals, walk
 from surepick.proof.purses import longer, total
 from surepick.proof.several import Several
+from surepick.statistics.spending import each_of_the_best
 
 _START = np.log(WEIGHTS)
 
@@ -56,7 +57,11 @@ class Race(Remembered):
         self.chosen: list[int] = list(range(min(self.m, K)))
         self.aside: list[int] = []  # that tie with the last of the m best, all items met
         self.accepted = False
-        self.goal = math.log(self.m / config.delta)
+        self.goal = -math.log(next(iter(self.spent().values())))
+
+    def spent(self) -> dict[str, float]:
+        """As that of :class:`surepick.algorithms.base.State`: as much for each of the m best."""
+        return each_of_the_best(self.m, self.config.delta)
 
     def save(self) -> dict[str, Any]:
         own = {"sure": self.purses.sure, "purses": self.purses.logs, "near": self.near.save()}

@@ -337,13 +337,17 @@ class CompleteState(State):
         ends, sure = (width * low, width * high), 1.0 - self.config.delta
         return OnItems(self.items, met, tied, one, rival, *ends, sure, sampled)
 
+    def spent(self) -> dict[str, float]:
+        return self.question.spent()
+
     def risks(self) -> list[Spent]:
         return [self._spent(self.question.compared(self.retired)[2])]
 
     def _spent(self, pairs: int) -> Spent:
         """Of leads on new items: which pair is shown is chosen by its results."""
         each = self.config.delta / pairs
-        return Spent("on new items", self.config.delta, {str(i): each for i in range(pairs)})
+        each_of = {str(i): each for i in range(pairs)}
+        return Spent("on new items", self.config.delta, each_of, own=True)
 
     def _sampled(self, one: int, other: int) -> BoolArray:
         """Places of items that nobody can have looked at to make these two, by their scores."""

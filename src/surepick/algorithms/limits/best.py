@@ -56,10 +56,16 @@ class BestThatKeeps(Decision):
     @property
     def goals(self) -> Goals:
         """Log capital that decides."""
+        racing, *accepting = self.spent().values()
+        return Goals(-math.log(racing), -math.log(accepting[0]) if accepting else math.inf)
+
+    def spent(self) -> dict[str, float]:
+        """Ruling options out, and accepting each of them."""
         delta, K = self.ground.config.delta, self.ground.problem.n_arms
         if not self.loose:
-            return Goals(-math.log(delta), math.inf)
-        return Goals(-math.log(RACING * delta), math.log(K / (ACCEPTING * delta)))
+            return {"ruling out": delta}
+        accepting = {f"accepting {i + 1}": ACCEPTING * delta / K for i in range(K)}
+        return {"ruling out": RACING * delta} | accepting
 
     def save(self) -> dict[str, Any]:
         return {"best": self.best, "taken": self.taken, "histories": self.histories.save()}

@@ -45,6 +45,10 @@ class Decision(ABC):
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
 
+    def spent(self) -> dict[str, float]:
+        """As that of :class:`surepick.algorithms.base.State`."""
+        return {}
+
     @abstractmethod
     def save(self) -> dict[str, Any]:
         """Its memory, as NumPy arrays and plain values."""

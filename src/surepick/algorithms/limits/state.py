@@ -289,6 +289,9 @@ class KeepingState(State):
         """How each option stands to each limit."""
         return [self._kept(number) for number in range(len(self.marks))] if self._bets else []
 
+    def spent(self) -> dict[str, float]:
+        return self.decision.spent()
+
     def risks(self) -> list[Spent]:
         return [self._spent(number) for number in range(len(self.marks))]
 
@@ -296,7 +299,7 @@ class KeepingState(State):
         """Of what is said of an option and a limit."""
         delta = self.config.delta
         shares = {"verdict": _BY_SIDE * delta, "by how much": (1.0 - _BY_SIDE) * delta}
-        return Spent(f"an option and {self.limits[number].text}", delta, shares)
+        return Spent(f"an option and {self.limits[number].text}", delta, shares, own=True)
 
     def _kept(self, number: int) -> Kept:
         mark, K = self.marks[number], self.problem.n_arms

@@ -40,6 +40,7 @@ from surepick.algorithms.pairs.purses import (
     Most,
     Record,
     accepted,
+    each_arrow,
     highest,
 )
 from surepick.algorithms.questions import Best, Top
@@ -50,6 +51,7 @@ from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.problem.pairs import features_of
 from surepick.promise import IF_ANY, NOBODY, Promise, Promised, in_a_circle
+from surepick.statistics.spending import Spent, each_of_the_best
 from surepick.statistics.strengths import Strengths, fit_strengths
 
 _GROWTH = 0.1  # of all comparisons so far: the next block
@@ -586,6 +588,21 @@ class PairsState(State):
         return Pulls(pulls.arms[kept], pulls.counts[kept], pulls.parts[kept])
 
     # -- what is said of it ----------------------------------------------------------------
+    def spent(self) -> dict[str, float]:
+        config, K = self.config, self.purses.K
+        if config.beats == "most":
+            return each_of_the_best(config.top, config.delta)
+        return {f"against option {i}": config.delta / K for i in range(K)}
+
+    def risks(self) -> list[Spent]:
+        """Of a circle: of two options one is ahead, so one of two statements can be false."""
+        if self.config.beats == "most":
+            return []
+        delta, K = self.config.delta, self.purses.K
+        each = each_arrow(K, delta)
+        pairs = {f"{i}, {j}": each for i in range(K) for j in range(i)}
+        return [Spent("a circle", delta / 2, pairs, own=True)]
+
     def promise(self) -> Promise | None:
         config, left = self.config, len(self.active)
         if config.beats == "most":
@@ -602,7 +619,8 @@ class PairsState(State):
         labels = self.problem.candidate_labels
         found = [labels[i] for i in self.circle()]
         beaten = [f"{a!r} beats {b!r}" for a, b in zip(found, [*found[1:], *found[:1]])]
-        also = Promise(config.delta / 2, in_a_circle(", ".join(beaten))) if found else None
+        (circle,) = self.risks()
+        also = Promise(circle.risk, in_a_circle(", ".join(beaten))) if found else None
         return Promise(config.delta, NO_ONE, config.theorem, also=also)
 
     def won(self) -> FloatArray:

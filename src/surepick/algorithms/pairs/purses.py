@@ -159,6 +159,11 @@ class Record:
         return (self.won + OWN * fitted.preferred()) / (self.met + OWN)
 
 
+def each_arrow(K: int, delta: float) -> float:
+    """The share of delta of "i beats j"; of two options one does, so half of all can be false."""
+    return delta / (K * (K - 1))
+
+
 class _Purses(ABC):
     """What both questions have in common."""
 
@@ -290,8 +295,7 @@ class Everyone(_Purses):
 
     def arrows(self, delta: float) -> BoolArray:
         """Whom it is shown that each option (row) beats."""
-        enough = math.log(self.K * (self.K - 1) / delta)
-        return (self.pair_peaks >= enough).T
+        return (self.pair_peaks >= -math.log(each_arrow(self.K, delta))).T
 
 
 class Most(_Purses):

@@ -390,6 +390,9 @@ class PooledState(State):
         rivals[self.question.best] = False
         return float(values[rivals].max(initial=0.0))
 
+    def spent(self) -> dict[str, float]:
+        return self.question.spent()
+
     def risks(self) -> list[Spent]:
         return self.question.risks()
 

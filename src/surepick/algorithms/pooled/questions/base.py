@@ -86,6 +86,10 @@ class Question(ABC):
     def begin(self, rows: Rows) -> None:  # noqa: B027
         """Take in a block on which nothing is bet."""
 
+    def spent(self) -> dict[str, float]:
+        """As that of :class:`surepick.algorithms.base.State`."""
+        return {}
+
     def risks(self) -> list[Spent]:
         """As that of :class:`surepick.algorithms.base.State`."""
         return []

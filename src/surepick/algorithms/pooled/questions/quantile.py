@@ -161,7 +161,9 @@ class LargestQuantile(Best):
         delta = self.ground.config.delta
         shares = 0.5 * delta * parts_of_all(self.first, self._n)
         leads = {str(i): float(share) for i, share in enumerate(shares)}
-        return [Spent("how far an option is behind", delta, {"itself": 0.5 * delta} | leads)]
+        return [
+            Spent("how far an option is behind", delta, {"itself": 0.5 * delta} | leads, own=True)
+        ]
 
     def known(self) -> Known | None:
         """Quantiles of options' own measurements, and how far they are behind.

@@ -28,6 +28,7 @@ from surepick.proof.claims import CAUTION
 from surepick.proof.closeness import Closeness
 from surepick.proof.purses import total
 from surepick.proof.several import Several
+from surepick.statistics.spending import each_of_the_best
 
 
 class TopM(Question):
@@ -37,13 +38,17 @@ class TopM(Question):
         super().__init__(ground)
         M, m = ground.candidates, ground.config.top
         self.m, self.finished = m, False
-        self.goal = math.log(m / ground.config.delta)
+        self.goal = -math.log(next(iter(self.spent().values())))
         self.dropped_at: IntArray = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
         self.purses = Several(M, m, ground.ways.accounts)
         self.shares = Shares(self.epsilon)
         self.near = Closeness(M, ground.ways.accounts, self.shares, m)  # with epsilon
         self.leaders = Leaders(ground.ways, M)  # for intervals
         self.chosen: list[int] = list(range(m))  #: that would be named now, best first
+
+    def spent(self) -> dict[str, float]:
+        """As much for each of the m best."""
+        return each_of_the_best(self.m, self.ground.config.delta)
 
     def save(self) -> dict[str, Any]:
         return {
