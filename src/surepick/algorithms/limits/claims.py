@@ -128,7 +128,7 @@ class BetterThatKeep(Decision):
             self.said.weights = self._weights_by(known)
         self.blocks = number
         self.capital.settle(measured, shares_of(self.marks, known))
-        self.lifts.take(measured[0].market, [measured[0].block])
+        self.lifts.take(measured[0].market, measured[0].blocks)
         self.most = np.maximum(
             self.most, np.stack([self.capital.all_keep()[0], self.capital.all_break()[0]])
         )

@@ -18,6 +18,7 @@ from surepick.algorithms.pooled.leads import Leads
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.make import make_direct_market, make_reading
 from surepick.algorithms.pooled.market import Market
+from surepick.algorithms.pooled.round import Round
 from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
@@ -107,35 +108,21 @@ class Measured:
         self._found = None
 
 
-class Bets:
+class Bets(Round):
     """Bets on one block."""
 
     def __init__(self, measured: Measured, market: Market, block: Any) -> None:
-        self.market, self.block = market, block
-        self._payoff = measured.ways.payoff(WAYS[0])
+        super().__init__(market, measured.ways, [block])
         self._everyone = np.arange(measured.K)
 
     def ahead(self, by: float = 0.0) -> FloatArray:
         """Log payoffs of "r is more than x less ``by``", (K, K, J): x first."""
-        pairs = self.market.pairs(self._everyone, self._everyone, self.block, self._payoff)
-        paid = (pairs.raised(by) if by else pairs).paid()
-        paid[self._everyone, self._everyone] = 0.0  # nobody is its own rival
-        return paid
+        return self.beats(self._everyone, self._everyone, by)
 
     def above(self, reference: int, mark: float) -> FloatArray:
         """Log payoffs of "k is more than ``mark`` above the reference", (K, J)."""
-        one = np.array([reference])
-        pairs = self.market.pairs(one, self._everyone, self.block, self._payoff)
-        return self._of_others(reference, pairs.raised(-mark).paid()[0])
+        return self.beats(np.array([reference]), self._everyone, -mark)[0]
 
     def below(self, reference: int, mark: float) -> FloatArray:
         """Log payoffs of "k is less than ``mark`` above the reference", (K, J)."""
-        one = np.array([reference])
-        pairs = self.market.pairs(self._everyone, one, self.block, self._payoff)
-        return self._of_others(reference, pairs.raised(mark).paid()[:, 0])
-
-    def _of_others(self, reference: int, paid: FloatArray) -> FloatArray:
-        """Nothing is bet on how far the reference is above itself."""
-        if reference < len(paid):
-            paid[reference] = 0.0
-        return paid
+        return self.beats(self._everyone, np.array([reference]), mark)[:, 0]

@@ -221,7 +221,7 @@ class KeepingState(State):
             bets = [known.bets(own) for known, own in zip(self.measured, rows)]
             record |= self.decision.settle(bets, len(self.blocks) + 1)
             for mark, leads in zip(self.marks, self.intervals):
-                leads.take(bets[mark.column].market, [bets[mark.column].block])
+                leads.take(bets[mark.column].market, bets[mark.column].blocks)
             self.kept = np.maximum(self.kept, self.decision.on_limits())
         for known, own in zip(self.measured, rows):
             known.add(own)

@@ -20,8 +20,9 @@ import numpy as np
 from surepick.algorithms.base import Claims
 from surepick.algorithms.pooled.lacking import LEAST, Lacking
 from surepick.algorithms.pooled.leads import Interval, Leads
-from surepick.algorithms.pooled.market import Market, Pairs
+from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.algorithms.pooled.round import Between, Round
 from surepick.algorithms.questions import candidate_of, place_of
 from surepick.arrays.grid import coarse, level
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
@@ -110,22 +111,18 @@ class AgainstBaseline(Question):
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         self.blocks += 1
         self.lifts.take(market, blocks)
-        reference = np.array([self.about])
-        ways = self.ground.ways
-        for number, (way, block) in enumerate(zip(ways.ways, blocks)):
-            own, payoff = ways.own(number), ways.payoff(way)
-            up = market.pairs(reference, self.others, block, payoff).raised(-self._number)
-            down = market.pairs(self.others, reference, block, payoff).raised(self._number)
-            if self.said.weights is None:  # all of this by what was known before the first bets
-                self.said.weights = self._weights_by(market)
-                lift, variance = self._seems(market)
-                one_pull = up.bets.unit[0]
-                self.prior = prior_of(lift[self.others], variance[self.others], one_pull)
-                self.capital += accounts_by(self.prior, len(ways.ways))
-            self._pay(self.capital[:, :, own], up.wider(self.prior), down.wider(self.prior))
-            if self.epsilon > 0:  # beating the baseline less epsilon is not being far worse
-                closer = up.raised(self.epsilon), down.raised(self.epsilon)
-                self._pay(self.close[::-1, :, own], *closer)
+        reference, block = np.array([self.about]), Round(market, self.ground.ways, blocks)
+        up, down = block.between(reference, self.others), block.between(self.others, reference)
+        if self.said.weights is None:  # all of this by what was known before the first bets
+            self.said.weights = self._weights_by(market)
+            lift, variance = self._seems(market)
+            one_pull = up.pairs[0].bets.unit[0]
+            self.prior = prior_of(lift[self.others], variance[self.others], one_pull)
+            self.capital += accounts_by(self.prior, len(up.pairs))
+        self._pay(self.capital, up, down, -self._number, self._number, self.prior)
+        if self.epsilon > 0:  # beating the baseline less epsilon is not being far worse
+            near = self.epsilon
+            self._pay(self.close[::-1], up, down, near - self._number, near + self._number)
         sides = self.sides()[:, self.others]
         self.said.settle(
             sides,
@@ -137,9 +134,17 @@ class AgainstBaseline(Question):
         number = self.about == self.ground.candidates
         return {"rivals": [] if number else [int(self.ground.problem.distinct[self.about])]}
 
-    def _pay(self, capital: FloatArray, up: Pairs, down: Pairs) -> None:
-        capital[0, self.others] += up.paid()[0]
-        capital[1, self.others] += down.paid()[:, 0]
+    def _pay(
+        self,
+        capital: FloatArray,
+        up: Between,
+        down: Between,
+        above: float,
+        below: float,
+        prior: float = 1.0,
+    ) -> None:
+        capital[0, self.others] += up.paid(above, prior)[0]
+        capital[1, self.others] += down.paid(below, prior)[:, 0]
 
     def sides(self) -> FloatArray:
         """Log capital on each side, and with epsilon on being close, (2 or 3, M)."""

@@ -38,6 +38,7 @@ from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.algorithms.pooled.round import Round
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
@@ -91,13 +92,11 @@ class CheapestGood(Question):
         leader, head = int(market.rivals[0]), self._head(market.means, alive)
         self.leaders.take(market, blocks)
         far, close, everyone = total(self.far), total(self.close), np.arange(len(alive))
-        for number, (way, block) in enumerate(zip(ground.ways.ways, blocks)):
-            own, payoff = ground.ways.own(number), ground.ways.payoff(way)
-            pairs = market.pairs(everyone, everyone, block, payoff)
-            self.far[:, :, own] += _others(pairs.raised(-self.within).paid())
-            self.close[:, :, own] += _others(pairs.raised(self.within).paid())
-            if self.epsilon > 0:
-                self.near[:, :, own] += _others(pairs.raised(self.within + self.epsilon).paid())
+        all_pairs = Round(market, ground.ways, blocks).between(everyone, everyone)
+        self.far += all_pairs.paid(-self.within)
+        self.close += all_pairs.paid(self.within)
+        if self.epsilon > 0:
+            self.near += all_pairs.paid(self.within + self.epsilon)
         self.led_far += (total(self.far) - far)[:, leader]
         self.headed[:, head] += (total(self.close) - close)[:, head]
         self.against = np.where(alive, self._capital(), self.against)
@@ -204,10 +203,3 @@ class CheapestGood(Question):
 
     def evidence(self) -> dict[str, Any]:
         return {"question": {"cheapest": self.asked}}
-
-
-def _others(paid: FloatArray) -> FloatArray:
-    """Nothing is bet on how far candidates are from themselves."""
-    everyone = np.arange(len(paid))
-    paid[everyone, everyone] = 0.0
-    return paid

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.compiled.kernels import add_payoffs
 from surepick.algorithms.pooled.lacking import LEAST, RECHECK, Lacking
 from surepick.algorithms.pooled.leaders import Leaders
 from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
 from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.algorithms.pooled.round import Round
 from surepick.arrays import limits
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, level, reached
-from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.proof.accepting import Shares
 from surepick.proof.claims import CAUTION
 from surepick.proof.closeness import Closeness
@@ -80,18 +80,18 @@ class TopM(Question):
         bet_against = alive.copy()
         bet_against[sure] = False
         places = np.flatnonzero(bet_against)
-        for number, (way, block) in enumerate(zip(ground.ways.ways, blocks)):
-            own, payoff = ground.ways.own(number), ground.ways.payoff(way)
-            if sure:
-                paid = market.pairs(places, np.array(sure), block, payoff).paid()
-                logs[1:, places, own] += np.moveaxis(paid, 1, 0)
-            pairs = market.pairs(places, rivals, block, payoff)
-            add_payoffs(logs[0][:, own], places, pairs.bets.shares - doubt, pairs.paid())
+        block = Round(market, ground.ways, blocks)
+        if sure:
+            logs[1:, places] += np.moveaxis(block.beats(places, np.array(sure)), 1, 0)
+        block.pay_on_any(logs[0], places, rivals, doubt)
         evidence = self.against()
         lost = np.flatnonzero(alive & reached(evidence, self.goal))
         self.dropped_at[lost] = pulls
         if self.epsilon > 0:
-            self._bet_near(market, leading, blocks, alive)
+            rows = [self.near.opened(one) for one in leading.tolist()]
+            places = np.flatnonzero(alive)
+            paid = block.beats(places, leading, self.epsilon)
+            self.near.logs[np.array(rows)[:, None], places] += np.moveaxis(paid, 1, 0)
             for one in leading.tolist():
                 self.near.note(one, evidence, self.goal, alive)
             if self.near.all_close(leading, self.dropped_at == 0):
@@ -102,18 +102,6 @@ class TopM(Question):
             "rivals": distinct[rivals].tolist(),
             "dropped": losses(ground.problem, HOST, lost, evidence),
         }
-
-    def _bet_near(
-        self, market: Market, leading: IntArray, blocks: list[Any], alive: BoolArray
-    ) -> None:
-        """Bets on closeness to each of those that lead, against those of a mask."""
-        places, ways = np.flatnonzero(alive), self.ground.ways
-        rows = [self.near.opened(one) for one in leading.tolist()]
-        for number, (way, block) in enumerate(zip(ways.ways, blocks)):
-            own, payoff = ways.own(number), ways.payoff(way)
-            paid = market.pairs(places, leading, block, payoff).raised(self.epsilon).paid()
-            for column, row in enumerate(rows):
-                self.near.logs[row, places, own] += paid[:, column]
 
     def _others(self, market: Market) -> tuple[IntArray, FloatArray]:
         """Rivals that are not sure: the highest, and those who trail it least; with our doubt."""
