@@ -128,7 +128,6 @@ def test_pulls_for_pairs_are_about_the_fewest():
         (np.eye(3), {"top": 3}, "all of them; ask for fewer"),
         (np.eye(3), {"top": 0}, "top must be at least 1"),
         (np.eye(3), {"top": 2, "baseline": 0}, "leave one of them out"),
-        (np.eye(3), {"top": 2, "items": 9}, "leave out top or items"),
         ([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], {"top": 2}, "leave one of them out"),
         (np.ones((40_000, 1)) * np.arange(40_000)[:, None], {"top": 2}, "too many"),
     ],
