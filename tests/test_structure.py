@@ -132,7 +132,7 @@ def test_orders_of_items_are_drawn_in_one_place():
     drawing = {name for name, text in texts.items() if shuffles.search(text)}
     assert drawing == {
         "surepick.algorithms.items",
-        "surepick.arrays.scrambled",  # by which it is done
+        "surepick.arrays.grid",  # by which it is done
         "surepick.run.past",  # of past measurements, by what they are
     }
     seeded = re.compile(r"default_rng\(\[|np\.uint64\(items\)")

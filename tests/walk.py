@@ -1,4 +1,4 @@
-"""How many files of the package an ask and a told reward pass: ``python -m tests.walk``.
+"""How many files of the package an ask, a told reward and others pass: ``python -m tests.walk``.
 
 With ``--files`` it names them, in the order in which they are entered. The way is short if somebody
 who looks for a mistake on it can read all of it.
@@ -51,6 +51,20 @@ def walked() -> dict[str, list[str]]:
         rest = study.ask(at.size - at.asked)
         study.tell_many({pull.id: 0.5 for pull in rest[:-1]})
         found["one that completes a batch"] = passed(lambda: study.tell(rest[-1].id, 0.25))
+        study.close()
+        table = "label,size,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
+        Path(folder, "options.csv").write_text(table, encoding="utf-8")
+        how = {"table": f"{folder}/options.csv", "storage": place, "noise": "symmetric"}
+        sp.create_study("first", **how).close()
+        found["a study from a table"] = passed(lambda: sp.create_study("t", **how).close())
+        study = sp.load_study("t", place)
+        while not study.finished:
+            study.tell_many({pull.id: 9.0 * pull.arm for pull in study.ask(16)})
+        study.status()
+        found["its status"] = passed(study.status)
+        certificate = study.answer.certificate()
+        sp.verify(certificate)
+        found["its certificate, verified"] = passed(lambda: sp.verify(certificate))
         study.close()
     return found
 

@@ -7,7 +7,7 @@ import pytest
 
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.problem import Problem
-from surepick.run.option_changes import (
+from surepick.run.changes import (
     OptionChanges,
     Options,
     addition,

@@ -22,8 +22,8 @@ from surepick.ahead.posterior import Posterior
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
+from surepick.run.changes import ACCEPTED
 from surepick.run.forecast import FORECAST_SECONDS, PERIODS, Ahead
-from surepick.run.option_changes import ACCEPTED
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
 

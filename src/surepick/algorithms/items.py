@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays.scrambled import shuffled
+from surepick.arrays.grid import shuffled
 from surepick.arrays.types import IntArray
 
 if TYPE_CHECKING:

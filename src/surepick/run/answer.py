@@ -15,6 +15,7 @@ from surepick.arrays.types import IntArray
 from surepick.conditions import CONDITIONS, aside, duration, joined, stated, written
 from surepick.problem import Problem
 from surepick.promise import IF_ANY, NOBODY, Condition
+from surepick.run.changes import why_stopped
 from surepick.run.details import (
     Unmeasured,
     circle,
@@ -27,7 +28,6 @@ from surepick.run.details import (
     wins_in_words,
 )
 from surepick.run.guarantee import looked_again, promise_of
-from surepick.run.limits import why_stopped
 from surepick.run.standing import claims_now
 from surepick.run.words import sureness
 from surepick.text import plural

@@ -16,7 +16,7 @@ from surepick.problem import Problem
 from surepick.problem.noise import NoiseKind
 from surepick.promise import FOR_CERTAIN, Condition, Promise, Reason, Stopped, Words
 from surepick.run.assumed import ASSUMED
-from surepick.run.limits import stopped_by
+from surepick.run.changes import stopped_by
 
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
 #: why a promise is withdrawn

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.items import SEEDS, for_options, mixed
-from surepick.arrays.scrambled import scrambled
+from surepick.arrays.grid import scrambled
 from surepick.arrays.types import IntArray
 from surepick.errors import FormatError
 from surepick.problem import Problem

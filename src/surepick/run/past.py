@@ -14,8 +14,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.run.numbers import check_numbers
-from surepick.run.rewards import check_past_size
+from surepick.run.rewards import check_numbers, check_past_size
 
 
 @dataclass(frozen=True, eq=False)

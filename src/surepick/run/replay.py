@@ -35,11 +35,10 @@ from surepick.problem.noise import read_kind
 from surepick.problem.pairs import costs_of_options
 from surepick.run.batch import Batch
 from surepick.run.certificate import plain
-from surepick.run.numbers import check_sums
-from surepick.run.option_changes import ADDED, before_changes
+from surepick.run.changes import ADDED, before_changes
 from surepick.run.report import ReportsAgain
 from surepick.run.retrace import rests_on_changed, retrace
-from surepick.run.rewards import check_size
+from surepick.run.rewards import check_number_sums, check_size
 from surepick.run.run import Run
 
 EXACT = "every batch is what the algorithm asks for"
@@ -390,7 +389,7 @@ def _tell(run: Run, told: ToldPulls) -> None:
     """Tell it, unless it is larger than anything that may be told."""
     check_size(run.problem, told.pulls.arms, told.sums, np.zeros(run.problem.n_arms))
     if told.numbers is not None:
-        check_sums(told.pulls, told.numbers)
+        check_number_sums(told.pulls, told.numbers)
     run.tell_totals(run.put(told.pulls), told.sums, told.spreads, told.numbers)
 
 

@@ -20,32 +20,38 @@ from surepick.promise import Condition, Promise
 from surepick.run.answer import Answer, answer_of
 from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, PendingBatches, check_open
+from surepick.run.changes import (
+    ACCEPTED,
+    LimitChanges,
+    Limits,
+    OptionChanges,
+    Options,
+    Remaining,
+    addition,
+    check_added,
+    check_budget,
+    retirement,
+    said,
+)
 from surepick.run.codec import check_columns, contents, dumps, read_saved, refusing_damage
 from surepick.run.details import Unmeasured, counted
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
 from surepick.run.guarantee import looked_again, promise_ahead, rests_of
-from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
-from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
-from surepick.run.option_changes import (
-    ACCEPTED,
-    OptionChanges,
-    Options,
-    addition,
-    check_added,
-    retirement,
-    said,
-)
 from surepick.run.order import Draws, as_seed, fresh_seed, piece, seed_for
 from surepick.run.past import Past, split_past
 from surepick.run.rewards import (
+    SINGLY,
     Record,
     TextArray,
+    check_numbers,
     check_one_of,
     check_rewards,
     check_size,
     check_strata,
     check_sums,
+    further_sums,
     logged,
+    separated,
     split_strata,
     spread_of,
     standardised,

@@ -28,9 +28,9 @@ from surepick.promise import (
     wrong_somewhere,
 )
 from surepick.run.certificate import comes_out_alike
+from surepick.run.changes import stopped_by
 from surepick.run.doubts import reason
 from surepick.run.guarantee import REASONS, trusting
-from surepick.run.limits import stopped_by
 
 if TYPE_CHECKING:
     from surepick.verifier.record import Certificate, OfSegments

@@ -3,7 +3,7 @@
 Who measures again what looks wrong, and lets the second reading count, changes what readings are
 drawn from: large ones are less likely to count. So nobody may decide that when looking at a
 reading. As a setting of the study it is a rule: whatever is pointed out
-(:mod:`surepick.study.checks.unusual`, by complete batches only, on both sides alike) is set aside
+(:mod:`surepick.study.checks.typed`, by complete batches only, on both sides alike) is set aside
 and measured again, and the second reading counts, whatever it is.
 
 **What it does to the promise.** Let P be the law of a reading that went well, given all complete
@@ -20,8 +20,8 @@ before, each with its own q. Hence a factor whose mean is at most 1 has a mean o
     P(the answer is wrong)  ≤  δ · exp(Q),    Q: a bound on the sum of all q,
 
 which is how many readings that went well are to be expected among those measured again. ∎ For
-normal noise q is one in a million on average, or less (``_CHANCE`` and ``_FAR`` there), so that Q
-is 0.001 after a thousand readings. It is a condition, as nobody knows the tails of noise: with long
+normal noise q is one in a million on average, or less (``_CHANCE_PREDICTED`` there), so that Q is
+0.001 after a thousand readings. It is a condition, as nobody knows the tails of noise: with long
 tails Q is about the number of readings that were measured again. Where none was, nothing was
 changed, and nothing is added: "wrong, and none was measured again" has a probability of at most δ
 in any case.

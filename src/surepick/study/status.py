@@ -13,8 +13,8 @@ from surepick.problem import Problem
 from surepick.promise import Promise
 from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
+from surepick.run.changes import ADDED
 from surepick.run.details import Unmeasured, unmeasured_in_words
-from surepick.run.option_changes import ADDED
 from surepick.run.standing import means_of
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import Event, StudyProgress, StudyRecord, Tell

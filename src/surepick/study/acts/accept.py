@@ -14,7 +14,7 @@ from typing import Any
 
 from surepick.errors import InvalidInputError
 from surepick.run import Run
-from surepick.run.option_changes import ACCEPTED
+from surepick.run.changes import ACCEPTED
 from surepick.study.acts.base import Field, Scene
 from surepick.study.acts.options import ChangeRun, Planned
 from surepick.study.segments import segment_of

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from surepick.errors import InvalidInputError
-from surepick.run.limits import NONE, Limits
+from surepick.run.changes import NONE, Limits
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
 from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who

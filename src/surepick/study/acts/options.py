@@ -22,7 +22,7 @@ from surepick.problem import Problem
 from surepick.problem.labels import look_alikes
 from surepick.problem.tables.build import costs_of, more_options
 from surepick.run import Run
-from surepick.run.option_changes import ACCEPTED, ADDED, RETIRED
+from surepick.run.changes import ACCEPTED, ADDED, RETIRED
 from surepick.run.order import fresh_seed
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link

@@ -19,8 +19,7 @@ from surepick.run.diagnostics import ArmSummary
 from surepick.storage.contract import Storage
 from surepick.storage.records import Rewards, StudyProgress, StudyRecord
 from surepick.study.checks import typed
-from surepick.study.checks.typed import FEWEST, KEPT, Readings
-from surepick.study.checks.unusual import Expected
+from surepick.study.checks.typed import FEWEST, KEPT, Expected, Readings
 from surepick.study.pulls import Reward, Told
 
 _log = logging.getLogger(__name__)

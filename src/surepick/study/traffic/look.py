@@ -15,9 +15,9 @@ from surepick.problem import Problem
 from surepick.problem.noise import BySegment
 from surepick.promise import Promise
 from surepick.run import Run
+from surepick.run.changes import ADDED
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
-from surepick.run.option_changes import ADDED
 from surepick.run.sharing import traffic_of
 from surepick.run.standing import counted, means_of
 from surepick.run.waiting import Lead
@@ -30,7 +30,7 @@ from surepick.statistics.scatter import scatter
 from surepick.statistics.spending import shares_of_leads
 from surepick.storage.records import Period, StudyProgress
 from surepick.study.checks.checks import Checks, anything_will_do
-from surepick.study.checks.unusual import measured
+from surepick.study.checks.typed import measured
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.rebuild import algorithm_of
 from surepick.study.segments import segment_of
