@@ -51,7 +51,7 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     panel.tell(first[3].id, 10 * right)
     card = page.get_by_role("region", name="What was done").first
     card.get_by_text("Correct or withdraw a result").click()
-    card.get_by_label("Sample").fill(str(first[3].id))
+    card.get_by_label("Measurement").fill(str(first[3].id))
     card.get_by_label("Result", exact=True).fill(str(right))
     card.get_by_label("Reason").first.fill("the point was forgotten")
     card.get_by_role("button", name="Change the result").click()

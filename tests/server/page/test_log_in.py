@@ -31,7 +31,7 @@ def test_a_workers_token_opens_what_is_to_be_measured_and_nothing_else(open_page
     page.get_by_label("Access token").fill(token)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="layouts", exact=True)).to_be_visible()
-    expect(page.get_by_role("button", name="Get the next samples")).to_be_visible()
+    expect(page.get_by_role("button", name="Get the next measurements")).to_be_visible()
     for other in ("/#/studies/layouts", "/#/new", "/#/access"):
         page.goto(other)
         expect(page).to_have_url(re.compile("#/measure/layouts$"))

@@ -24,8 +24,8 @@ def opened(open_page, study, **look):
 def ask(card, n):
     card.get_by_label("Your name").fill("ann")
     card.get_by_label("How many").fill(str(n))
-    card.get_by_role("button", name="Get the next samples").click()
-    boxes = card.get_by_role("textbox", name="Result of sample")
+    card.get_by_role("button", name="Get the next measurements").click()
+    boxes = card.get_by_role("textbox", name="Result of measurement")
     expect(boxes).to_have_count(n)
     return boxes
 
@@ -86,8 +86,8 @@ def test_measurements_are_listed_and_corrected_from_the_list(open_page, study):
     page, _ = opened(open_page, study)
     table = page.get_by_role("region", name="List of measurements")
     expect(table.locator("tbody tr")).to_have_count(3)
-    page.get_by_role("button", name="Correct or withdraw sample 1").click()
-    expect(page.get_by_label("Sample", exact=True)).to_have_value("1")
+    page.get_by_role("button", name="Correct or withdraw measurement 1").click()
+    expect(page.get_by_label("Measurement", exact=True)).to_have_value("1")
     expect(page.get_by_label("Result", exact=True)).to_have_value("5")
     page.get_by_label("Result", exact=True).fill("5,25")
     page.get_by_label("Reason", exact=True).first.fill("misread")
@@ -149,13 +149,13 @@ def test_a_workers_own_view_asks_for_further_numbers_and_they_are_corrected(
     ask(card, 1)
     page.keyboard.type("0,5")
     page.keyboard.press("Enter")
-    expect(card.get_by_label("latency of sample")).to_be_focused()
+    expect(card.get_by_label("latency of measurement")).to_be_focused()
     page.keyboard.type("31")
     page.keyboard.press("Enter")
     expect(card.get_by_text("All results are saved.")).to_be_visible()
     assert study.rewards().numbers == ['{"latency": 31.0}']
     page.goto("/#/studies/two numbers")
-    page.get_by_role("button", name="Correct or withdraw sample 0").click()
+    page.get_by_role("button", name="Correct or withdraw measurement 0").click()
     page.get_by_label("What was wrong").select_option("latency")
     page.get_by_label("Result", exact=True).fill("3,1")
     page.get_by_label("Reason", exact=True).first.fill("misread")

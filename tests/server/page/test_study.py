@@ -263,7 +263,7 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(page, client):
     card = page.get_by_role("region", name="What was done").first
     expect(page.get_by_role("region", name="The answer")).to_be_visible()
     card.get_by_text("Correct or withdraw a result").click()
-    card.get_by_label("Sample").fill("0")
+    card.get_by_label("Measurement").fill("0")
     card.get_by_label("Result", exact=True).fill("-30,5")
     card.get_by_role("button", name="Change the result").click()
     expect(card).to_contain_text("Give a reason")

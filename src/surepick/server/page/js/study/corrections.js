@@ -29,7 +29,7 @@ export function correctionForm(name, onChange, pairs = false, numbers = []) {
   const fields = h(
     "form",
     { class: "fields", onsubmit: send },
-    field("Sample", pull, `Its number in the list of ${pairs ? "comparisons" : "measurements"}.`),
+    field("Measurement", pull, `Its number in the list of ${pairs ? "comparisons" : "measurements"}.`),
     numbers.length > 0 && field("What was wrong", which, "Each number is corrected on its own."),
     field(
       "Result",
@@ -48,7 +48,7 @@ export function correctionForm(name, onChange, pairs = false, numbers = []) {
   function send(event) {
     event.preventDefault();
     const [sample, value] = [number(pull), number(reward)];
-    if (sample === null || !Number.isInteger(sample)) return error.say("Give the number of the sample.");
+    if (sample === null || !Number.isInteger(sample)) return error.say("Give the number of the measurement.");
     if (reward.value.trim() && value === null) return error.say("The result is not a number.");
     if (which.value && value === null) return error.say(`Give the correct ${which.value}. To withdraw, choose Reward.`);
     if (!reason.value.trim()) return error.say("Give a reason; it is stored and appears in the certificate.");

@@ -7,7 +7,7 @@ import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { isAdmin } from "../session.js";
 
 const WHEN =
-  "Samples that were already asked for are still measured. A study that ended at a limit continues " +
+  "What was already asked for is still measured. A study that ended at a limit continues " +
   "if the new limit is higher. The guarantee does not depend on limits.";
 
 /**

@@ -26,7 +26,7 @@ export function measurementsCard(name, scope, change) {
   let waiting = 0;
   const rows = h("tbody", {});
   const about = h("p", { class: "explain number" });
-  const heads = ["Sample", "Option", "Result", "When", ...(isAdmin() ? ["Mistake?"] : [])];
+  const heads = ["Measurement", "Option", "Result", "When", ...(isAdmin() ? ["Mistake?"] : [])];
   const element = h(
     "section",
     { class: "card", "aria-label": "Measurements", hidden: true },
@@ -82,7 +82,7 @@ export function measurementsCard(name, scope, change) {
       {
         class: "button small",
         type: "button",
-        "aria-label": `Correct or withdraw sample ${pull}`,
+        "aria-label": `Correct or withdraw measurement ${pull}`,
         onclick: () => change(pull, value),
       },
       "Change",

@@ -1,4 +1,4 @@
-// For those who measure by hand: the next samples, a box for each result, a sheet to print.
+// For those who measure by hand: the next measurements, a box for each result, a sheet to print.
 
 import { announce } from "../announce.js";
 import { newId, post, studyPath } from "../api.js";
@@ -21,7 +21,7 @@ export function samplesCard(name, onChange) {
   const who = input({ type: "text", maxlength: 200, value: remembered() });
   const many = input({ type: "number", min: 1, max: 1000, value: "6", inputmode: "numeric" });
   const error = errorLine();
-  const button = h("button", { class: "button primary", type: "submit" }, "Get the next samples");
+  const button = h("button", { class: "button primary", type: "submit" }, "Get the next measurements");
   const print = h("button", { class: "button small", type: "button", onclick: printed }, "Print this sheet");
   const rows = h("tbody", {});
   const heads = h("tr", {});
@@ -74,8 +74,8 @@ export function samplesCard(name, onChange) {
       list.hidden = !found.pulls.length;
       if (found.finished) error.say("The study is finished: there is nothing left to measure.");
       else if (!found.pulls.length) error.say("Nothing to measure now: the others have it all. Try again later.");
-      write(title, `Samples for ${asked.worker}, ${name}`);
-      const titles = ["Sample", "Option", numbers.length ? "Reward" : "Result", ...numbers];
+      write(title, `Measurements for ${asked.worker}, ${name}`);
+      const titles = ["Measurement", "Option", numbers.length ? "Reward" : "Result", ...numbers];
       put(heads, titles.map((text) => h("th", { scope: "col" }, text)));
       list.classList.toggle("several", numbers.length > 0);
       put(rows, found.pulls.map(row));
@@ -93,7 +93,7 @@ export function samplesCard(name, onChange) {
       const one = input({
         type: "text",
         inputmode: "decimal",
-        "aria-label": `${what} of sample ${pull.id}, ${option}`,
+        "aria-label": `${what} of measurement ${pull.id}, ${option}`,
         onkeydown(/** @type {KeyboardEvent} */ event) {
           if (event.key === "Enter") entered(one);
           if (event.key === "ArrowDown") beside(one, step)?.focus();
@@ -135,10 +135,10 @@ export function samplesCard(name, onChange) {
         const { told } = await post(studyPath(name, "/tell"), { rewards: [one], worker: who.value.trim() });
         all.forEach((each) => (each.disabled = told[0].status !== "again"));
         write(state, SAID[told[0].status] + (told[0].warning ? ` ${asked(told[0].warning)}` : ""));
-        announce(`Sample ${pull.id}: ${SAID[told[0].status]}`);
+        announce(`Measurement ${pull.id}: ${SAID[told[0].status]}`);
         const left = boxes();
         if (left.length) beside(last, 1, true)?.focus();
-        else write(saved, "All results are saved. Get the next samples.");
+        else write(saved, "All results are saved. Get the next measurements.");
         if (!left.length) button.focus();
         onChange();
       } catch (problem) {
