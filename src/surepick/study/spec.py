@@ -42,6 +42,7 @@ from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, of_pairs, unusual
 from surepick.study.again import SETTING as AGAIN
+from surepick.study.canaries import SETTING as CANARIES
 from surepick.study.failed import SETTING as FAILED
 from surepick.study.hedge import SETTING as HEDGE
 from surepick.study.options import FEATURE_SETTINGS, OptionTable
@@ -432,6 +433,7 @@ class StudySpec:
     hedge: bool = HEDGE.field()
     again: bool = AGAIN.field()
     failed: str = FAILED.field()
+    canaries: float = CANARIES.field()
     strata: str | None = STRATA.field()
     past: Any = Setting(
         help="Measurements made before: a table with the columns label (or arm, its number) and "

@@ -37,6 +37,8 @@ from surepick.study import chain, export
 from surepick.study.acts import aside, options, registry, rewards, write
 from surepick.study.acts.base import Act, who_of
 from surepick.study.again import AGAIN
+from surepick.study.canaries import CANARIES, Found
+from surepick.study.checks.canaries import due, found_in
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore
@@ -398,7 +400,35 @@ class Study(StudyCore):
         while found is None:  # unless other options came between the two
             run, at = self.desk.load()
             found = self._findings.checks(run, at.revision)
-        return found
+        return found.with_canaries(self._asked_again())
+
+    def _asked_again(self) -> Found | None:
+        """What cells say that were asked again, where the study does that."""
+        if not self.meta.get(CANARIES):
+            return None
+        return self.storage.read(lambda tx: found_in(tx, self._record))
+
+    def canary(self) -> Measurement | None:
+        """The cell of a complete table that is to be measured again next; None: none by now.
+
+        ``study.act("ask-again", pull=…, score=…)`` keeps what it gives, which counts for no option;
+        ``study.run`` and ``surepick run`` do so by themselves.
+        """
+
+        def next_one(tx: Transaction) -> tuple[int, int, int] | None:
+            pull = due(tx, self._record) if self.meta.get(CANARIES) else None
+            if pull is None:
+                return None
+            told = tx.rewards(self._record.id, pull, pull + 1)
+            assert told.strata is not None
+            return pull, int(told.arms[0]), int(told.strata[0])
+
+        found = self.storage.read(next_one)
+        if found is None:
+            return None
+        pull, arm, item = found
+        label, cells = self.problem.option_labels[arm], self.features_of(arm)
+        return Measurement(pull, arm, label, 2, cells, None, item)
 
     @property
     def answer(self) -> Answer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from surepick import plugins
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.study.acts.accept import ACCEPT
+from surepick.study.acts.again import ASK_AGAIN
 from surepick.study.acts.aside import SET_ASIDE
 from surepick.study.acts.base import ActKind
 from surepick.study.acts.limits import LIMIT
@@ -14,7 +15,7 @@ from surepick.study.acts.reports import CORRECT_REPORT, RECORD
 from surepick.study.acts.rewards import CORRECT, WITHDRAW
 
 _OWN = (CORRECT, WITHDRAW, ADD, RETIRE, LIMIT, PAUSE, RESUME, STOP, RECORD, CORRECT_REPORT)
-_OWN += (SET_ASIDE, ACCEPT)
+_OWN += (SET_ASIDE, ACCEPT, ASK_AGAIN)
 _KINDS: dict[str, ActKind] = {one.kind: one for one in _OWN}
 
 

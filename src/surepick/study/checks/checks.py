@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from surepick.run.rewards import standardised
 from surepick.statistics.estimate import LeastSquares
 from surepick.statistics.gamma import upper_quantile
 from surepick.statistics.unequal import UnequalScales
+from surepick.study.canaries import Found
 from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
@@ -62,6 +63,7 @@ class Checks:
     ratio: Finding | None = None  #: whether visitors came in the shares they were sent by
     own_past: Finding | None = None  #: whether options kept their ratios from period to period
     repeated: str = ""  #: that rewards came back to the last digit, as from one draw
+    changed: Finding | None = None  #: whether cells gave another score when they were asked again
 
     @property
     def warnings(self) -> list[str]:
@@ -72,7 +74,7 @@ class Checks:
 
     @property
     def _alarms(self) -> tuple[Finding | None, ...]:
-        return self.ratio, self.own_past, self.scales, self.fit, self.drift
+        return self.ratio, self.own_past, self.scales, self.fit, self.drift, self.changed
 
     @property
     def broken(self) -> list[str]:
@@ -83,6 +85,7 @@ class Checks:
         found += [UNEVEN] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
         found = found + ([DRIFTED] if self.drift else [])
+        found += ["scores changed while they were measured"] if self.changed else []
         return found + ([REPEATED] if self.repeated else [])
 
     def to_dict(self) -> dict[str, Any]:
@@ -117,8 +120,15 @@ class Checks:
             repeated=saved["repeated"],
         )
 
+    def with_canaries(self, found: Found | None) -> Checks:
+        """With what cells say that were asked again."""
+        if found is None:
+            return self
+        remarks = self.remarks if found.finding else (*self.remarks, found.remark)
+        return replace(self, changed=found.finding, remarks=remarks)
 
-_FINDINGS = ("fit", "drift", "scales", "ratio", "own_past")  # of the checks of a study
+
+_FINDINGS = ("fit", "drift", "scales", "ratio", "own_past", "changed")  # of the checks of a study
 
 
 def check_rewards(

@@ -35,6 +35,7 @@ from surepick.calls.faults import Fault, InARow
 from surepick.calls.pace import Pace
 from surepick.calls.rule import Counts, next_of
 from surepick.errors import AccessError, InvalidInputError, SurepickError
+from surepick.study.canaries import CANARIES
 from surepick.study.core import StudyCore
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.desk import Desk
@@ -61,6 +62,7 @@ _DEADLINE = 1.0  # seconds: what nobody could end is waited for so much longer
 _LATE = Fault("passing")
 _MORE = 3  # cells that fail, beyond one of each option, before it is said that nothing works
 _NO_SLOT = -1  # of a measurement that is made once more
+_AGAIN = -2  # of a cell that is asked again, which counts for nothing
 
 
 @dataclass
@@ -191,6 +193,7 @@ class Workers:
         self._slowest = 0.0  # and has taken at most
         self._idle_since: float | None = None  # no worker has had anything to measure since then
         self._said = False  # for whom they wait
+        self._again_from = 0  # scores told here, before which no cell is asked again
         self._looked = -math.inf  # when it was last looked whether workers of this host are gone
 
     def run(self) -> Work:
@@ -254,7 +257,7 @@ class Workers:
         """What workers here have now, and did not tell or hand back."""
         held: dict[str, list[int]] = {}
         aside = [(one.slot, one.pull) for one in (*self._paused, *self._aside, *self._open)]
-        running = [one for one in list(self._running.values()) if one.slot != _NO_SLOT]
+        running = [one for one in list(self._running.values()) if one.slot >= 0]
         under_way = [(one.slot, task.pull) for one in running for task in one.tasks]
         done = [(one.slot, one.measured.task.pull) for one in list(self._done_now)]
         for slot, pull in [*under_way, *done, *aside, *list(self._refused.items())]:
@@ -285,6 +288,8 @@ class Workers:
             running = self._running.pop(token, None)
             if running is not None and running.slot == _NO_SLOT:
                 self._once_more(running.measured[0])
+            elif running is not None and running.slot == _AGAIN:
+                self._keep_again(running.measured[0])
             elif running is not None:  # else it was given up before
                 found += [_Done(running.slot, one) for one in running.measured]
                 # Waiting for the others must not take long, compared with what it saves.
@@ -338,6 +343,7 @@ class Workers:
         self._exchanging = time.monotonic() - started
         for one in done:
             self._count(one, wrong.get(id(one), ""))
+        self._ask_again()
         begun = 0
         for slot, handed in zip(allowed, given):
             if handed.pulls:
@@ -481,6 +487,8 @@ class Workers:
                 if running.slot == _NO_SLOT:
                     self._once_more(late[0])
                     continue
+                if running.slot == _AGAIN:
+                    continue
                 all_of_it = running.measured + late
                 self._done_now += [_Done(running.slot, one) for one in all_of_it]
 
@@ -614,6 +622,34 @@ class Workers:
             self._doubt = True
         else:
             self._say_that_nothing_works()
+
+    def _ask_again(self) -> None:
+        """Begin to measure a cell once more, where the plan of the study says that one is due."""
+        share = self.study.meta.get(CANARIES, 0.0) if self._desk is not None else 0.0
+        busy = any(running.slot == _AGAIN for running in self._running.values())
+        if not share or busy or self.work.stopped or self.work.told < self._again_from:
+            return
+        study: Any = self.study
+        while (task := study.canary()) is not None and self.measure.calls_for(task.arm, task.item):
+            self._again_from = self.work.told
+            if self._slowest > _NO_TIME:
+                self._begin(_Running(_AGAIN, [task]))
+                return
+            if not self._keep_again(self.measure(task)):
+                return
+        self._again_from = self.work.told + max(1, int(0.25 / share))
+
+    def _keep_again(self, measured: Measured) -> bool:
+        """Keep what a cell gave that was asked again; what failed is asked for later."""
+        if isinstance(measured.reward, int | float):
+            try:
+                self.study.act("ask-again", pull=measured.task.pull, score=float(measured.reward))
+            except SurepickError as error:  # another process was quicker, perhaps
+                _log.info("not kept: %s", error)
+            else:
+                return True
+        self._again_from = self.work.told + 1
+        return False
 
     def _works(self, task: Measurement) -> None:
         """Something has worked: what failed before it did so by itself."""
