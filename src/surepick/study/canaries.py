@@ -36,8 +36,7 @@ import numpy as np
 
 from surepick.errors import InvalidInputError
 from surepick.run.diagnostics import Finding
-from surepick.study.prepared import Prepared
-from surepick.study.settings import Setting
+from surepick.study.settings import Prepared, Setting
 from surepick.text import plural
 
 #: what a study's notes call the share, and what the chain calls a score that was asked again
