@@ -216,3 +216,32 @@ def test_noise_of_another_family(bench, tmp_path):
     assert "noise 'gaussian:width=2'" in str(
         bench("peleg", "--noise", "gaussian:width=2").exception
     )
+
+
+def test_a_recorded_leaderboard_is_checked_by_measuring_some_of_it_again(tmp_path):
+    command = ["bench", "--suite", "leaderboard", "--algorithms", "peleg,rage", "--trials", "2"]
+    command += ["--instances", "standard:gap=0.5", "--seed", "3", "--out", str(tmp_path)]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    about = json.loads((tmp_path / "leaderboard.json").read_text())
+    assert about["seed"] == 3
+    assert {"command", "version", "date", "processor"} <= about.keys()
+    check = ["leaderboard", "--check", "5", "--record", str(tmp_path)]
+    done = CliRunner().invoke(cli, check)
+    assert done.exit_code == 0, done.output
+    assert "5 of 5 trials came out as recorded (surepick bench --suite leaderboard" in done.stdout
+    trials = tmp_path / "trials.csv"
+    lines = trials.read_text().splitlines()
+    names = lines[0].split(",")
+    for i, line in enumerate(lines[1:], 1):  # as if each had taken one pull more
+        cells = dict(zip(names, line.split(","), strict=True))
+        cells["samples"] = str(int(cells["samples"]) + 1)
+        lines[i] = ",".join(cells.values())
+    trials.write_text("\n".join(lines) + "\n")
+    done = CliRunner().invoke(cli, [*check, "--json"])
+    assert done.exit_code == 1
+    assert all(row["recorded"] == row["samples"] + 1 for row in json.loads(done.stdout)["trials"])
+
+
+def test_no_record_is_said_so(tmp_path):
+    done = CliRunner().invoke(cli, ["leaderboard", "--record", str(tmp_path)])
+    assert "leaderboard.json is not there" in str(done.exception)

@@ -45,12 +45,13 @@ _GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "Share": (("report",), ("verify", "stamp", "export", "copy", "serve", "mcp")),
-    "Research": ((), ("bench", "reproduce")),
+    "Research": ((), ("bench", "reproduce", "leaderboard")),
 }
 _VERBS = tuple(verb for group in _GROUPS.values() for verbs in group for verb in verbs)
 # Those about no study, which print other things than what programs wait for.
 _STUDY_VERBS = frozenset(_VERBS) - frozenset(
-    ("verify", "stamp", "time", "plan", "lookback", "bench", "reproduce", "demo", "serve", "mcp")
+    ("verify", "stamp", "time", "plan", "lookback", "bench", "reproduce", "leaderboard")
+    + ("demo", "serve", "mcp")
 )
 # Verbs of acts, made from what these declare.
 _ACTS = ("correct", "withdraw", "set-aside", "accept", "add", "retire", "limit")

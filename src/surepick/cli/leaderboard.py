@@ -1,4 +1,4 @@
-"""The results of ``surepick bench --suite``: rankings on the terminal, and a Markdown file."""
+"""The results of ``surepick bench --suite``: rankings, a page, and a record that can be checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,75 @@ if TYPE_CHECKING:
     from surepick.bench.compare.suites import Suite
     from surepick.simulate import Table
 
+_RECORD = "leaderboard.json"
 _WIDE = 200  # characters in a line where there is no terminal
+
+
+@click.command("leaderboard", short_help="Measure a sample of a recorded comparison again.")
+@click.option(
+    "--check", "sample", default=20, show_default=True, help="How many trials to measure again."
+)
+@click.option(
+    "--record",
+    default=Path("results/leaderboard"),
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder that surepick bench --suite leaderboard wrote.",
+)
+@click.option("--seed", default=0, show_default=True, help="Which trials: other seeds, others.")
+@click.option("--json", "as_json", is_flag=True, help="Print each trial, as recorded and now.")
+def command(sample: int, record: Path, seed: int, as_json: bool) -> None:
+    """Measure some of the recorded trials again: every one has to come out as it stands there.
+
+    Trials are seeded one by one, so each can be repeated alone, on any machine. Exit code 1: one of
+    them came out otherwise.
+    """
+    from surepick.bench.compare.again import measured_again
+    from surepick.errors import FormatError
+
+    try:
+        about = json.loads((record / _RECORD).read_text(encoding="utf-8"))
+        settings = {name: about[name] for name in ("seed", "max_samples", "max_ratio")}
+    except (OSError, ValueError, KeyError):
+        raise FormatError(
+            f"{record / _RECORD} is not there, or no record of surepick bench --suite leaderboard"
+        ) from None
+    rows = list(measured_again(record / "trials.csv", settings, sample, seed))
+    if as_json:
+        click.echo(json.dumps({"record": about["command"], "trials": rows}))
+    else:
+        for row in rows:
+            if row["samples"] != row["recorded"]:
+                click.echo(
+                    f"{row['algorithm']} on {row['instance']} at delta {row['delta']:g}, trial "
+                    f"{row['trial']}: {row['samples']:,} pulls, recorded {row['recorded']:,}"
+                )
+        same = sum(row["samples"] == row["recorded"] for row in rows)
+        click.echo(
+            f"{same} of {len(rows)} trials came out as recorded ({about['command']}, version "
+            f"{about['version']}, {about['date']}, {about['processor']})"
+        )
+    if any(row["samples"] != row["recorded"] for row in rows):
+        raise SystemExit(1)
+
+
+def _circumstances(command: str, plan: Plan) -> dict[str, Any]:
+    """What somebody needs to measure it again, or to judge its seconds."""
+    import platform
+    from datetime import UTC, datetime
+
+    import surepick
+
+    return {
+        "command": command,
+        "version": surepick.__version__,
+        "date": datetime.now(UTC).date().isoformat(),
+        "processor": f"{platform.machine()}, Python {platform.python_version()}",
+        "seed": plan.seed,
+        "trials": plan.trials,
+        "max_samples": plan.max_samples,
+        "max_ratio": plan.max_ratio,
+    }
 
 
 def show(
@@ -39,7 +107,9 @@ def show(
     page = out / f"{suite.name}.md"
     command = _command(suite, plan, narrowed)
     write_whole(page, markdown(standings, suite, command, plan.trials, notes))
-    files = [*files, str(page)]
+    record = {**_circumstances(command, plan), **_content(standings, files, notes)}
+    write_whole(page.with_suffix(".json"), json.dumps(without_nan(record), indent=1) + "\n")
+    files = [*files, str(page), str(page.with_suffix(".json"))]
     if as_json:
         click.echo(json.dumps(without_nan(_content(standings, files, notes))))
     else:
