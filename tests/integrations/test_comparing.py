@@ -242,6 +242,24 @@ def test_an_item_that_cannot_be_answered_counts_as_the_worst_score():
     assert "new on item 7 (ValueError: no answer)" in str(full)
 
 
+def test_an_item_on_which_both_fail_is_a_tie_even_if_it_comes_first():
+    failing = []
+
+    def answer(share):
+        def score(question):
+            failing.append(question)
+            if question == failing[0]:
+                raise ValueError("no answer")
+            return float(float(question[-2:]) < 100 * share)
+
+        return score
+
+    questions = [f"question {i:02}" for i in range(60)]
+    found = compare(answer(0.9), answer(0.3), epsilon=0.1, items=questions, noise="yes-no")
+    assert found.verdict == "not worse"
+    assert {one.label for one in found.answer.unmeasured} <= {"new", "old less epsilon"}
+
+
 # -- what was decided, and on what it rests --------------------------------------------------
 def test_zeros_and_ones_are_asked_about_before_there_is_a_verdict():
     draw, calls = random.Random(0), []

@@ -136,8 +136,9 @@ def compare(
         out: it ends when all were met.
     items
         Test questions, say: both variants are called with the same ones, ``new(item)``, in random
-        order, each at most once. The verdict is about the means over these items. Scores must have
-        bounds (``noise``).
+        order, each once at most (but for a few that show whether anything works, where the first
+        ones fail). The verdict is about the means over these items. Scores must have bounds
+        (``noise``).
     delta
         The share of such tests that come to a wrong verdict, at most.
     noise
