@@ -170,8 +170,8 @@ def test_settings_an_algorithm_does_not_have_are_named():
         sp.algorithms.get("peleg", delta=0.1, speed=3)
     with pytest.raises(errors.InvalidInputError, match=r"peleg: .*'delta'"):
         sp.algorithms.get("peleg")
-    with pytest.raises(errors.InvalidInputError, match=r"^pairs: .* no setting 'baseline'; it has"):
-        sp.algorithms.get("pairs", delta=0.1, baseline=0)
+    with pytest.raises(errors.InvalidInputError, match=r"^pairs: .* no setting 'growth'; it has"):
+        sp.algorithms.get("pairs", delta=0.1, growth=2)
 
 
 def test_algorithms_can_be_registered():
