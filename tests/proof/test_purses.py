@@ -87,6 +87,16 @@ def test_totals_do_not_share_memory_with_what_they_are_of():
         assert (logs == 0).all()
 
 
+def test_tables_are_added_up_along_their_accounts():
+    table = np.arange(24.0).reshape(2, 3, 4) / 24
+    capital = np.exp(table)
+    np.testing.assert_allclose(np.exp(purses.total(table)), capital.sum(axis=-1))
+    np.testing.assert_allclose(np.exp(purses.mixture(table)), capital.sum(axis=-1))
+    np.testing.assert_allclose(np.exp(purses.mixture(table, axis=1)), capital.sum(axis=1))
+    np.testing.assert_allclose(np.exp(purses.average(table)), capital.mean(axis=-1))
+    np.testing.assert_allclose(np.exp(purses.average(table, axis=0)), capital.mean(axis=0))
+
+
 def test_longer_tables_begin_with_what_they_are_given():
     found = purses.longer(np.ones((2, 3, 2)), 2, (0, 1), [5.0, 6.0])
     assert found.shape == (4, 5, 2)
