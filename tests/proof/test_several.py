@@ -30,6 +30,14 @@ def test_who_comes_in_the_place_of_another_goes_on_with_what_counted():
         np.testing.assert_allclose(own, [1.0, 2.0, 1.0, 1.0, 1.0])
 
 
+def test_who_stays_keeps_its_own_purse_wherever_it_stood():
+    purses = three_best()
+    purses.logs += np.array([3.0, 1.0, 2.0])[:, None, None]
+    purses.make_sure([1, 3, 2])
+    assert purses.sure == [1, 3]
+    np.testing.assert_allclose(total(purses.logs[1]), [2.0, 1.0, 1.0, 1.0, 1.0])
+
+
 def test_luck_cannot_choose_which_of_two_counts():
     """All outcomes of fair bets on two that are not among the best; the poorer of them leaves.
 
