@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -255,18 +256,8 @@ class Traffic:
             "segments": [*self._segments],
             "segment": self._segment(),
             "guardrails": guardrails(run),
-            "ratio": {
-                "alarm": finding.alarm,
-                "message": finding.message,
-                "off": [labels[i] for i in finding.arms],
-            },
-            "own_past": None
-            if own is None
-            else {
-                "alarm": own.alarm,
-                "message": own.message,
-                "off": [labels[i] for i in own.arms],
-            },
+            "ratio": _alarm(finding, labels),
+            "own_past": None if own is None else _alarm(own, labels),
         }
         found["waiting"] = self._waiting(run, at)
         ended = at.finished
@@ -396,6 +387,12 @@ def _several(run: Run, means: list[float | None]) -> list[tuple[str, float | Non
     """The m best so far, with their means, where more than one is asked for."""
     named = run.state.named()
     return [(run.problem.labels[i], means[i]) for i in named] if len(named) > 1 else []
+
+
+def _alarm(finding: Finding, labels: Sequence[str]) -> dict[str, Any]:
+    """What a check says, and of which options."""
+    off = [labels[i] for i in finding.arms]
+    return {"alarm": finding.alarm, "message": finding.message, "off": off}
 
 
 def _padded(period: Period, n: int) -> list[float]:
