@@ -310,7 +310,8 @@ def _read(saved: dict[str, Any] | None) -> Any:
         return None
     endless = {"log_evidence": math.inf if saved["alarm"] else -math.inf, "noticeable": math.inf}
     given: dict[str, Any] = saved | {"arms": tuple(saved["arms"])}
-    return Finding(**given | {name: endless[name] for name in endless if saved[name] is None})
+    given |= {name: end for name, end in endless.items() if saved[name] is None}
+    return Finding(**given)
 
 
 _FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
