@@ -54,7 +54,11 @@ def walked() -> dict[str, list[str]]:
         study.close()
         table = "label,size,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
         Path(folder, "options.csv").write_text(table, encoding="utf-8")
-        how: dict[str, Any] = {"table": f"{folder}/options.csv", "storage": place, "noise": "symmetric"}
+        how: dict[str, Any] = {
+            "table": f"{folder}/options.csv",
+            "storage": place,
+            "noise": "symmetric",
+        }
         sp.create_study("first", **how).close()
         found["a study from a table"] = passed(lambda: sp.create_study("t", **how).close())
         study = sp.load_study("t", place)
