@@ -18,8 +18,8 @@ from surepick.proof.payoffs.symmetric import log_symmetric_payoff
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Guide
 from surepick.verifier.payoffs import payoff_of
+from surepick.verifier.payoffs.base import STAKES, cut_normal_stakes, normal_quantile
 from surepick.verifier.payoffs.bounded import Results
-from surepick.verifier.payoffs.stakes import STAKES, cut_normal_stakes, normal_quantile
 from surepick.verifier.payoffs.student import log_student_bet
 from surepick.verifier.payoffs.symmetric import log_tanh_bet
 from surepick.verifier.questions.best import Best

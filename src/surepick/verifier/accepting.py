@@ -21,7 +21,7 @@ _ACCEPTING = 0.05  # fixed before anything was measured
 _MOVED = 0.5  # of what is held at the moment when something is accepted from then on
 RACING = math.log(1.0 - _ACCEPTING)  #: log of the share that rules options out
 ACCEPTING = math.log(_ACCEPTING)  #: of the share that shows closeness
-_FIELDS = {"epsilon", "batch", "changes", "reason", "by", "at"}
+_FIELDS = {"epsilon", "batch", "changes"}
 #: rules that can have it, and what else may be asked there than which is the best
 _RULES = {"pooled": set[str](), "complete": {"top"}, "pairs": {"top"}}
 
@@ -57,13 +57,7 @@ def check_accepted(check: Check) -> None:
         return
     entries = exact.mappings(check.body["accepted"], "what it accepts")
     for number, entry in enumerate(entries):
-        where = f"what is accepted, {number}"
-        check.demand(entry.keys() == _FIELDS, f"{where}: it does not say what it has to")
-        exact.text(entry["reason"], f"{where}: its reason")
-        if entry["by"] is not None:
-            exact.text(entry["by"], f"{where}: who did it")
-        if entry["at"] is not None:
-            exact.number(entry["at"], f"{where}: its time")
+        exact.event(entry, f"what is accepted, {number}", _FIELDS)
     asked = set(check.evidence.get("question", ()))
     fits = check.rule in _RULES and asked <= _RULES[check.rule]
     check.demand(fits, "what is close enough cannot be named on the way here")

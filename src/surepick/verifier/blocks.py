@@ -1,10 +1,11 @@
-"""What was measured, summed up by rows: an arm each, or a part of an arm's pulls.
+"""What was measured, summed up by rows: an arm each, or a part of an arm's pulls; how to read it.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.dealing import dealt_in_two
+from surepick.verifier.options import at_first
 
 MOST_PARTS = 32
 
@@ -198,3 +200,99 @@ def _merged(blocks: list[Block]) -> Block:
     apart = sums / counts - (total / count)[place]
     spread = np.bincount(place, weights=spreads + counts * apart**2)
     return Block(arms[rows], parts[rows], count, total, spread)
+
+
+# -- strata: batches that hold the pulls of one day, plate, operator, … each --------------
+def with_strata(check: Check) -> bool:
+    """Whether batches are strata: all of them, or none."""
+    named = ["stratum" in batch for batch in check.batches]
+    check.demand(all(named) or not any(named), "some batches have a stratum and others have none")
+    return any(named)
+
+
+def check_strata(check: Check, blocks: Blocks, cancels: bool) -> None:
+    """Levels must cancel, so every stratum that is bet on must be a block of its own."""
+    if not with_strata(check):
+        return
+    check.demand(cancels, "levels of strata do not cancel from comparisons by these features")
+    for batch in check.batches:
+        exact.text(batch["stratum"], "the stratum of a batch")
+    for note, batches in blocks[1:]:
+        alone = not len(note.rivals) or len(batches) == 1
+        check.demand(alone, "strata are not blocks of their own")
+
+
+def in_strata(check: Check, batches: list[dict[str, Any]]) -> list[Block]:
+    """The strata of a block; past measurements in it are one more. None where it has no strata."""
+    strata = [batch for batch in batches if "stratum" in batch]
+    rest = [batch for batch in batches if "stratum" not in batch]
+    groups = [[batch] for batch in strata] + ([rest] if rest else [])
+    return [read_block(check, group) for group in groups] if strata else []
+
+
+def levelled(check: Check, strata: list[Block]) -> Block:
+    """Strata as one block, one row for each arm, less the levels in which they differ.
+
+    Nothing is bet on it. Levels are those of least squares on features and strata.
+    """
+    parts = [block.by_arm() for block in strata]
+    cells = Block(*(np.concatenate(column) for column in zip(*parts)))
+    of = np.repeat(np.arange(len(parts)), [len(part.arms) for part in parts])
+    units = np.broadcast_to(check.kind.units(cells.arms), len(of)) / check.noise
+    belongs = (of[:, None] == np.arange(len(parts))) / units[:, None]
+    columns = np.hstack([check.arms[cells.arms] @ check.whiten, belongs])
+    roots = np.sqrt(cells.counts)[:, None]
+    inverse = np.linalg.pinv(columns * roots, rcond=1e-9)
+    levels = (inverse @ (cells.means * roots[:, 0]))[-len(parts) :]
+    levels = levels[of] - (cells.counts * levels[of]).sum() / cells.pulls
+    level = cells._replace(sums=cells.sums - cells.counts * levels / units, parts=of)
+    return level.by_arm()
+
+
+# -- how blocks are read, which follows from the problem ----------------------------------
+def ways_of(check: Check) -> list[str]:
+    """How blocks are read: by features, by each option's own rewards, or in two ways.
+
+    It follows from the problem; but where every option has a feature of its own, by features and
+    by own rewards are the same, and it depends on the device which of them a run goes by.
+    """
+    named = check.body["evidence"]["ways"]
+    separate = check.body["problem"]["candidates"] is not None
+    if check.items is not None:
+        fine = not separate and check.kind.on_items
+        # Which item is whose must be known, and an item is met once by each option in a block.
+        fine &= not check.past and not any("stratum" in batch for batch in check.batches)
+        check.demand(fine, "these options cannot be compared on items")
+        allowed = [["paired"]]
+    elif separate:
+        allowed = [["allowed"]] if check.misfit > 0 else [["linear"]]
+    elif check.misfit > 0:
+        allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
+    else:
+        n, rank = at_first(check), check.whiten.shape[1]
+        if n < len(check.arms):  # what came later does not change how blocks are read
+            rank = np.linalg.matrix_rank(check.arms[np.arange(n)] @ check.whiten, tol=1e-9)
+        free = rank == n
+        allowed = [["linear"], ["direct"]] if free else [["linear"]]
+    check.demand(named in allowed, "blocks are not read as the problem demands")
+    return named
+
+
+def levels_of(check: Check) -> bool:
+    """Whether levels that all rewards of a block share are kept out of the guide.
+
+    They can be where they cancel from all comparisons.
+    """
+    named = check.body["evidence"]["levels"]
+    kept_out = ways_of(check)[0] in ("direct", "paired") or cancels_of(check)
+    check.demand(named is False or (named is True and kept_out), "levels do not cancel here")
+    return named
+
+
+def cancels_of(check: Check) -> bool:
+    """Whether a level that all rewards of a block share has no part in any comparison."""
+    if ways_of(check) == ["direct"]:
+        return True
+    points = check.candidates @ check.whiten
+    level = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0]
+    return bool(np.abs(points @ level - 1.0).max() < 1e-6)

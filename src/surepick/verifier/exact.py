@@ -143,6 +143,21 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
+def event(entry: dict[str, Any], where: str, fields: set[str], known: bool = False) -> None:
+    """What happened on the way: its own fields and no others, a reason, who did it and when.
+
+    ``known``: whether there must be a reason and a time; nobody has to say who they are.
+    """
+    if entry.keys() != fields | {"reason", "by", "at"}:
+        refuse(f"{where} does not say what it has to")
+    if not text(entry["reason"], f"{where}: its reason").strip() and known:
+        refuse(f"{where} has no reason")
+    if entry["by"] is not None:
+        text(entry["by"], f"{where}: who made it")
+    if known or entry["at"] is not None:
+        number(entry["at"], f"{where}: its time")
+
+
 # -- lists of them -------------------------------------------------------------------------
 def whole_numbers(values: Any, what: str) -> np.ndarray:
     """A list of whole numbers, as an array."""

@@ -13,8 +13,7 @@ import numpy as np
 
 from surepick.verifier.blocks import Block
 from surepick.verifier.check import Check
-from surepick.verifier.estimate import Fit
-from surepick.verifier.views import ByArm, ByFeatures, View
+from surepick.verifier.estimate import ByArm, ByFeatures, Fit, View
 
 _NO_LEVEL = 4.0  # squared standard errors up to which a level is taken for chance
 _GUESS = 2.0  # arms that the first guess of deviations counts for

@@ -16,7 +16,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 
 _ROUNDING = 1e-9  # of sums of money
-_FIELDS = {"asked", "max_samples", "budget", "reason", "by", "at"}
+_FIELDS = {"asked", "max_samples", "budget"}
 
 
 def check_limits(check: Check) -> None:
@@ -29,16 +29,11 @@ def check_limits(check: Check) -> None:
     last = 0
     for number, entry in enumerate(entries):
         where = f"change {number} of its limits"
-        check.demand(entry.keys() == _FIELDS, f"{where} does not say what it has to")
+        exact.event(entry, where, _FIELDS)
         asked = exact.whole(entry["asked"], f"{where}: its number of batches")
         check.demand(asked >= last, f"{where} comes before the one that it follows")
         last = asked
         _limits(entry["max_samples"], entry["budget"], where)
-        exact.text(entry["reason"], f"{where}: its reason")
-        if entry["by"] is not None:
-            exact.text(entry["by"], f"{where}: who made it")
-        if entry["at"] is not None:
-            exact.number(entry["at"], f"{where}: its time")
 
 
 def _limits(most: Any, budget: Any, where: str) -> None:

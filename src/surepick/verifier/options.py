@@ -20,7 +20,7 @@ from surepick.verifier import exact
 from surepick.verifier.accepting import Accepted, accepted
 from surepick.verifier.check import Check
 
-_FIELDS = {"change", "arms", "batch", "features", "reason", "by", "at"}
+_FIELDS = {"change", "arms", "batch", "features"}
 _QUANTILE = {"quantile"}  # the only other question with which they can
 
 
@@ -53,7 +53,7 @@ def check_options(check: Check) -> None:
     width, last, came = _widths(check)[0][0], 0, int(there.sum())
     for number, (turn, (before, after)) in enumerate(zip(turns, _widths(check), strict=True)):
         where = f"change {number} of its options"
-        _check_said(check, number, where)
+        exact.event(check.body["options"][number], where, _FIELDS)
         check.demand(last <= turn.batch <= len(check.batches), f"{where} is at no time of this run")
         _check_there(check, check.batches[last : turn.batch], there)
         last = turn.batch
@@ -138,16 +138,6 @@ def _widths(check: Check) -> list[tuple[int, int]]:
         check.demand(len(pair) == 2 and pair[0] >= 1, "a change does not say how many features")
         found.append((pair[0], pair[1]))
     return found
-
-
-def _check_said(check: Check, number: int, where: str) -> None:
-    entry: dict[str, Any] = check.body["options"][number]
-    check.demand(entry.keys() == _FIELDS, f"{where} does not say what it has to")
-    exact.text(entry["reason"], f"{where}: its reason")
-    if entry["by"] is not None:
-        exact.text(entry["by"], f"{where}: who made it")
-    if entry["at"] is not None:
-        exact.number(entry["at"], f"{where}: its time")
 
 
 class Turns:

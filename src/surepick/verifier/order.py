@@ -13,6 +13,12 @@ A certificate has sums over the pulls of a batch, which no order changes; a stud
 every pull, and there it can be seen whether this order was kept. Visitors come in no order: a
 certificate of traffic has no seed, and every other one has.
 
+A batch that was asked for while earlier ones were being measured says how many had been told by
+then. Bets need nothing more than that batches are counted in the order in which they were asked
+for: rivals and stakes are worked out from all batches before, and its pulls were chosen by no more
+than that. What it takes besides, that measurements do not depend on each other, is part of the
+statement.
+
 Part of the verifier: nothing here is shared with the algorithms.
 """
 
@@ -122,3 +128,32 @@ def _scrambled(value: int) -> int:
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % _WORD
     z = (z ^ z >> 27) * 0x94D049BB133111EB % _WORD
     return z ^ z >> 31
+
+
+# -- batches that were asked for while earlier ones were being measured -------------------
+def overlapping(check: Check) -> bool:
+    """Whether batches overlapped."""
+    return any("after" in batch for batch in check.batches)
+
+
+def check_overlap(check: Check) -> None:
+    """Who asked for a batch ahead knew less than in turn, and never less than before."""
+    if not overlapping(check):
+        return
+    check.demand(
+        check.rule in ("pooled", "pairs", "complete") and check.settings.get("max_batch") is None,
+        "its batches overlap, which bets on whole blocks allow, and nothing else",
+    )
+    check.demand(
+        check.claims == "all",
+        "its batches overlap: whoever stopped may have seen later rewards, and then the share of "
+        "wrong claims is not limited",
+    )
+    known = 0
+    for number, batch in enumerate(check.batches):
+        if "after" in batch:
+            after = exact.whole(batch["after"], f"batch {number}: what was told before it")
+            check.demand(
+                known <= after < number, f"batch {number} was asked for after {after} batches"
+            )
+            known = after

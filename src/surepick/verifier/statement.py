@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surepick.verifier import conditions, exact, published
-from surepick.verifier.aside import set_aside_in
+from surepick.verifier.changed import set_aside_in
 from surepick.verifier.check import Check
 from surepick.verifier.dealing import is_dealt
 from surepick.verifier.limits import limit_reached

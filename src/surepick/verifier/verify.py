@@ -19,23 +19,20 @@ import numpy as np
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.verifier import exact, published
 from surepick.verifier.accepting import check_accepted
-from surepick.verifier.aside import check_set_aside, left_out
+from surepick.verifier.changed import check_corrections, check_set_aside, check_unmeasured, left_out
 from surepick.verifier.check import Check
 from surepick.verifier.conditions import stated_in
-from surepick.verifier.corrections import check_corrections
 from surepick.verifier.fields import unknown_fields
 from surepick.verifier.limits import check_limits
 from surepick.verifier.noise import KINDS
 from surepick.verifier.options import check_options
-from surepick.verifier.order import check_order
-from surepick.verifier.overlap import check_overlap
+from surepick.verifier.order import check_order, check_overlap
 from surepick.verifier.questions import is_known, rule_of
 from surepick.verifier.record import Certificate, read_one
 from surepick.verifier.segments import check_segment
 from surepick.verifier.stated import Stated
 from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
-from surepick.verifier.unmeasured import check_unmeasured
 
 # what reading a record may stumble over that lacks something, or has something else in its place
 _MALFORMED = (

@@ -13,13 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surepick.verifier.blocks import Block
+from surepick.verifier.blocks import Block, ways_of
 from surepick.verifier.dealing import is_dealt
+from surepick.verifier.estimate import ByFeatures, one_more
 from surepick.verifier.guide import Guide, Outlook
-from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
-from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
-from surepick.verifier.views import ByFeatures, one_more
-from surepick.verifier.ways import ways_of
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, cut_normal_stakes, known, log_mean
 
 # Of so many options stakes expect leads as large as means are far from their bound; not where
 # features are trusted, nor for reports.

@@ -17,13 +17,13 @@ import numpy as np
 from surepick.verifier import exact
 from surepick.verifier.blocks import Block, Noted, check_one_by_one, check_parts, read_block
 from surepick.verifier.check import Check
+from surepick.verifier.estimate import ByArm
 from surepick.verifier.formulas import Purses
 from surepick.verifier.guide import Outlook
 from surepick.verifier.noise import Noise, read_noise
 from surepick.verifier.options import at_first
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.measurements import Measurements, Round
-from surepick.verifier.views import ByArm
 
 _PRECISIONS, _ACCOUNTS, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], ["direct"]
 _SUREST = 1e6  # squared standard errors: more are all the same

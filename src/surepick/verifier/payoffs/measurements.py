@@ -11,11 +11,10 @@ import numpy as np
 
 from surepick.verifier.blocks import Block
 from surepick.verifier.check import Check
-from surepick.verifier.estimate import log_sum
+from surepick.verifier.estimate import ByArm, ByFeatures, Field, Leaning, View, log_sum
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News, Pairs
-from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 
 _NEARNESS = 10.0  # how much more than others a near rival gets at most
 

@@ -12,11 +12,10 @@ import numpy as np
 
 from surepick.verifier.blocks import MOST_PARTS, Block, check_one_by_one
 from surepick.verifier.check import Check
+from surepick.verifier.estimate import ByArm
 from surepick.verifier.guide import Outlook
-from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
-from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, cut_normal_stakes, known, log_mean
 from surepick.verifier.payoffs.symmetric import log_kept, log_tanh_bet
-from surepick.verifier.views import ByArm
 
 _CAP = 0.7  # share of the largest stake that is used
 

@@ -13,10 +13,10 @@ import math
 import numpy as np
 
 from surepick.verifier.blocks import Block
+from surepick.verifier.estimate import ByArm
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News
 from surepick.verifier.payoffs.bounded import Results, YesNo
-from surepick.verifier.views import ByArm
 
 _SUCCESSES = 10.0  # that all options' rate in a segment counts for in that of one
 

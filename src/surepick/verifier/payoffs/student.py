@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from surepick.verifier.blocks import Block
-from surepick.verifier.estimate import log_twice_normal
+from surepick.verifier.estimate import ByFeatures, log_twice_normal
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import (
     News,
@@ -24,7 +24,6 @@ from surepick.verifier.payoffs.base import (
     least_squares_rounding,
     log_psi,
 )
-from surepick.verifier.views import ByFeatures
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _FALL = 40.0  # the integrand is left out where it is below exp(−this) of its peak

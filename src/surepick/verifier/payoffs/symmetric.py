@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from surepick.verifier.blocks import MOST_PARTS, Block, check_parts
+from surepick.verifier.estimate import ByFeatures, one_more
 from surepick.verifier.guide import Outlook
-from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
-from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
-from surepick.verifier.views import ByFeatures, one_more
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, cut_normal_stakes, known, log_mean
 
 _KEPT = 0.002  # share of the capital that is not staked
 

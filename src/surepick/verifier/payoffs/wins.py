@@ -12,9 +12,16 @@ import numpy as np
 from surepick.verifier.blocks import Block, check_one_by_one
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Outlook
-from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
+from surepick.verifier.payoffs.base import (
+    News,
+    Pairs,
+    Payoff,
+    cut_normal_stakes,
+    known,
+    log_mean,
+    normal_quantile,
+)
 from surepick.verifier.payoffs.paired import Paired
-from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean, normal_quantile
 
 _GROUP = 64  # comparisons in a group, at most
 _CAP = 0.95  # share of the largest stake that is used

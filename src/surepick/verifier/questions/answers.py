@@ -99,7 +99,7 @@ def conclude_claims(check: Check, found: Comparison) -> None:
     check_claims_statement(check, found)
 
 
-# -- several ------------------------------------------------------------------------------------
+# -- several ------------------------------------------------------------------------------
 def read_top(check: Check) -> int:
     """How many are asked for, which must be what the algorithm was set to."""
     asked = exact.mapping(check.evidence["question"], "the question")

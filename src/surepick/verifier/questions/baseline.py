@@ -105,7 +105,7 @@ class _Compared(Race):
         return self.claims.conclusion()
 
 
-# -- on a table that could be filled in -----------------------------------------------------------
+# -- on a table that could be filled in ---------------------------------------------------
 def verify_on_table(check: Check) -> Comparison:
     """What was shown about options, worked out again place by place."""
     asked = read_question(check)

@@ -16,8 +16,8 @@ import numpy as np
 from surepick.verifier import published
 from surepick.verifier.blocks import Noted
 from surepick.verifier.check import Check
+from surepick.verifier.payoffs.base import STAKES
 from surepick.verifier.payoffs.measurements import Round
-from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.questions.answers import Chosen, read_top
 from surepick.verifier.questions.race import DOUBT, Race, raced
 from surepick.verifier.rows import slices

@@ -63,7 +63,7 @@ def _set_to(check: Check) -> tuple[int | None, float | None, str]:
     return baseline, threshold, check.claims
 
 
-# -- one after the other ------------------------------------------------------------------------
+# -- one after the other ------------------------------------------------------------------
 class Claim(NamedTuple):
     """One claim, as it is recorded."""
 
@@ -190,7 +190,7 @@ class Claims:
         return self.asked._replace(shown=shown, open=self.open)
 
 
-# -- what may be concluded ------------------------------------------------------------------------
+# -- what may be concluded ----------------------------------------------------------------
 def check_comparison(check: Check, found: Comparison) -> None:
     """The claim must say what was shown, and nothing else; what is named first is better."""
     claim, everyone = check.claim, set(range(len(check.candidates)))

@@ -112,7 +112,7 @@ def _how_many(check: Check, beats: str) -> int:
     return m
 
 
-# -- what may be concluded -------------------------------------------------------------------
+# -- what may be concluded ----------------------------------------------------------------
 def conclude(check: Check, found: Found) -> None:
     """The claim must follow from what was shown."""
     left, kind, chosen = found.left, check.claim["guarantee"], check.claim["candidate"]
@@ -172,7 +172,7 @@ def _conclude_nobody(check: Check, cycle: list[int]) -> None:
     settle(check, [said] if proven else withdrawn(check, [said]))
 
 
-# -- purses ----------------------------------------------------------------------------------
+# -- purses -------------------------------------------------------------------------------
 class _Book(ABC):
     """Logs of purses by candidate and rival, (K, K, stakes), and the most that they ever held."""
 

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier.accepting import epsilon_at_first
-from surepick.verifier.blocks import Block, Noted, blocks_of, read_block
+from surepick.verifier.blocks import (
+    Block,
+    Noted,
+    blocks_of,
+    cancels_of,
+    check_strata,
+    in_strata,
+    levels_of,
+    read_block,
+    ways_of,
+)
 from surepick.verifier.check import Check
 from surepick.verifier.dealing import is_dealt
 from surepick.verifier.formulas import Closeness, NotAmong
@@ -18,8 +28,6 @@ from surepick.verifier.options import Offer
 from surepick.verifier.order import check_pieces
 from surepick.verifier.payoffs.measurements import Measurements, Round
 from surepick.verifier.questions.answers import check_dropped, check_p_value
-from surepick.verifier.strata import check_strata, in_strata
-from surepick.verifier.ways import cancels_of, levels_of, ways_of
 
 # Doubt, how much more than others a near rival gets at most, the stakes' prior precisions and the
 # capital of their accounts: none was chosen after rewards were seen.
