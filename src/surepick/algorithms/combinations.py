@@ -94,11 +94,6 @@ REFUSED: dict[str, dict[str, Refusal]] = {
             "options on a complete table are compared by their totals",
             "leave out quantile or complete",
         ),
-        "cheapest": Refusal(
-            "a complete table does not say which option is the cheapest that is good enough, for "
-            "now",
-            "leave cheapest out, or draw items (items=…)",
-        ),
         **_both(_KEEPING, _CELLS + ", for now", "leave out keep or complete"),
         "guess": Refusal(
             "on a complete table all measurements go to those that may be the best, and whoever "

@@ -32,6 +32,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Claims, Known, Pulls, State, ToldPulls
+from surepick.algorithms.complete.cheapest import CheapestOnTable
 from surepick.algorithms.complete.compared import Compared
 from surepick.algorithms.complete.grid import Grid
 from surepick.algorithms.complete.race import Race
@@ -48,7 +49,12 @@ from surepick.statistics.spending import Spent
 
 RULE = 1  #: by which bets are made
 #: what can be asked of a table, and what answers it
-QUESTIONS: dict[str, type[Race | Compared]] = {"best": Race, "top": Race, "baseline": Compared}
+QUESTIONS: dict[str, type[Race | Compared | CheapestOnTable]] = {
+    "best": Race,
+    "top": Race,
+    "baseline": Compared,
+    "cheapest": CheapestOnTable,
+}
 _GROWTH = 48  # a block has this part of the items met
 _AHEAD = 16  # items are asked for ahead up to this part of those met, ...
 _BUSY = 64  # ... or so many cells, if that is more

@@ -389,6 +389,11 @@ class PooledPeleg(Algorithm):
                 "leave that out, or complete"
             )
         self.asked.check_problem(problem, items=False)
+        if self.asked.within is not None and self.epsilon > 0:
+            raise InvalidInputError(
+                "epsilon: on a complete table the cheapest that is good enough is found exactly, "
+                "for now; leave epsilon out"
+            )
         number = self.asked.number
         if number is not None and not 0.0 <= scale.share(problem.sign * number) <= 1.0:
             low, high = problem.noise_kind.bounds or (0.0, 1.0)

@@ -76,6 +76,7 @@ _RULES: dict[str, dict[str | None, Rule]] = {
             "questions.table:verify", "questions.table:conclude", p_value=True, may=_CHOSEN
         ),
         "top": Rule("questions.table:verify_top", "questions.table:conclude_top", lists=_CHOSEN),
+        "cheapest": Rule("questions.cheapest:verify_on_table", _LEFT, p_value=True),
         "claims": Rule("questions.baseline:verify_on_table", _CLAIMS, lists=_COMPARED),
     },
     "keeping": {

@@ -27,6 +27,8 @@ from surepick.verifier.blocks import Noted
 from surepick.verifier.check import Check
 from surepick.verifier.formulas import Purses, averaged, without_own
 from surepick.verifier.payoffs.measurements import Round
+from surepick.verifier.payoffs.table import STAKES, Question, Table, paid
+from surepick.verifier.questions.answers import check_dropped, check_p_value
 from surepick.verifier.questions.race import Race, raced
 
 _PER_WIN = 2.0 * math.sqrt(math.pi)  # lead in scores that goes with a share of wins
@@ -115,18 +117,8 @@ class _Cheapest(Race):
         check.demand(fine, f"{where}: {name[head]} did not seem to be the cheapest good enough")
 
     def _worked_out(self) -> np.ndarray:
-        M = len(self.candidates)
-        far = np.logaddexp.reduce(without_own(self.far.total, -math.inf), axis=1) - math.log(M - 1)
-        found = np.logaddexp(far, self.on_leaders) - math.log(2)
-        good, heads = (
-            without_own(logs, math.inf).min(axis=0) for logs in (self.good.total, self.on_heads)
-        )
-        for number, place in enumerate(self.order):
-            before = self.order[:number]
-            if before:
-                cheaper = np.logaddexp(averaged(good[before]), heads[before].sum()) - math.log(2)
-                found[place] = np.logaddexp(found[place], cheaper) - math.log(2)
-        return found + self.close.shares.racing
+        own = self.far.total, self.good.total, self.on_leaders, self.on_heads
+        return _formula(*own, self.order) + self.close.shares.racing
 
     def log_capital(self) -> np.ndarray:
         return self.logs
@@ -144,3 +136,111 @@ class _Cheapest(Race):
             logs >= self.goal - _CLOSE, lambda i: f"the answer may be too far below candidate {i}"
         )
         check.checked += M - 1
+
+
+def _formula(
+    far: np.ndarray,
+    good: np.ndarray,
+    on_leaders: np.ndarray,
+    on_heads: np.ndarray,
+    order: list[int],
+) -> np.ndarray:
+    """log W of all candidates, in the order of their costs."""
+    own = np.logaddexp.reduce(without_own(far, -math.inf), axis=1) - math.log(len(far) - 1)
+    found = np.logaddexp(own, on_leaders) - math.log(2)
+    least, heads = (without_own(logs, math.inf).min(axis=0) for logs in (good, on_heads))
+    for number, place in enumerate(order):
+        before = order[:number]
+        if before:
+            cheaper = np.logaddexp(averaged(least[before]), heads[before].sum()) - math.log(2)
+            found[place] = np.logaddexp(found[place], cheaper) - math.log(2)
+    return found
+
+
+# -- on a table that could be filled in -----------------------------------------------------------
+def verify_on_table(check: Check) -> list[int]:
+    """Who is left, worked out again place by place: everybody meets all items."""
+    within = _read(check)
+    check.demand(check.epsilon == 0, "a tolerance is set, and there is none on a table")
+    check.risk += check.delta
+    table = Table(check)
+    check.demand(not table.turns.any, "options come and go, and the cheapest is asked for")
+    own = _OnTable(check, table, within)
+    table.follow(own)
+    left = own.left()
+    everyone = np.arange(len(own.alive))
+    check_p_value(check, everyone, own.logs, 0.0)
+    # Nobody is left: an event of probability at most delta, and any answer will do.
+    return left or [check.claim["candidate"]]
+
+
+class _OnTable(Question):
+    """The same on a table; what nothing to come can change needs no capital."""
+
+    def __init__(self, check: Check, table: Table, within: float) -> None:
+        K, costs = len(check.arms), _costs(check)
+        self.check, self.table, self.goal = check, table, -math.log(check.delta)
+        share = within / (check.kind.high - check.kind.low) * table.items * table.unit
+        self.slack = math.floor(share * (1.0 + 1e-12) + 1e-9)
+        self.order = sorted(range(K), key=lambda i: (costs[i], i))
+        self.far, self.good = (Purses((K, K), np.log(STAKES)) for _ in range(2))
+        self.on_leaders, self.on_heads = np.zeros(K), np.zeros((K, K))
+        self.alive, self.logs = np.ones(K, dtype=bool), np.zeros(K)
+        self.last = self.order[0]  # who would have been named last
+
+    def left(self) -> list[int]:
+        """Who is in."""
+        return np.flatnonzero(self.alive).tolist()
+
+    def measured(self) -> list[int]:
+        return list(range(len(self.alive)))
+
+    def settle(self, note: Noted, first: int, where: str) -> None:
+        if note.bets:
+            self._bet(first)
+        sure = self.alive & self._sure()
+        (named, recorded), says = note.dropped, note.certain
+        there = len(set(named.tolist())) == len(named) and self.alive[named].all()
+        self.check.demand(there, f"{where} drops an absent candidate")
+        same = sure[named].tolist() == says
+        self.check.demand(same, f"{where}: who is out for certain is another")
+        kept = set(np.flatnonzero(sure).tolist()) <= set(named.tolist())
+        self.check.demand(kept, f"{where} keeps who is out for certain")
+        enough = sure | (note.bets & (self.logs >= self.goal - 1e-6))
+        capital = np.where(sure, 1e300, self.logs)
+        check_dropped(self.check, named, recorded, capital[named], enough[named], 1e-6, where)
+        self.alive[named] = False
+        self.last = self._head(self.table.met)
+
+    def _bet(self, first: int) -> None:
+        table, head = self.table, self._head(first)
+        own = table.scores[:, : table.met]
+        leader = int(own[:, :first].sum(axis=1).argmax())
+        leads, by = (own[None] - own[:, None]) / table.unit, self.slack / table.unit
+        far = np.sum(list(paid(leads, first, table.items, -by)), axis=0)
+        good = np.sum(list(paid(leads, first, table.items, by)), axis=0)
+        for one in (far, good):
+            one[np.arange(len(own)), np.arange(len(own))] = 0.0
+        self.on_leaders += self.far.pay(far)[:, leader]
+        self.on_heads[:, head] += self.good.pay(good)[:, head]
+        logs = _formula(self.far.total, self.good.total, self.on_leaders, self.on_heads, self.order)
+        self.logs[self.alive] = logs[self.alive]
+
+    def _head(self, met: int) -> int:
+        """The cheapest that is in and seemed good enough after so many items, or the best."""
+        totals = [int(total) for total in self.table.scores[:, :met].sum(axis=1)]
+        in_turn = [x for x in self.order if self.alive[x]]
+        for x in in_turn:
+            if (max(totals) - totals[x]) * self.table.items <= self.slack * met:
+                return x
+        return min(in_turn, key=lambda x: (-totals[x], x)) if in_turn else self.last
+
+    def _sure(self) -> np.ndarray:
+        """Who ends too far below somebody, or behind a cheaper one that ends good enough."""
+        low, high = self.table.reach()
+        found, good = np.zeros(len(low), dtype=bool), False
+        for x in self.order:
+            found[x] = good or int(low.max()) - int(high[x]) > self.slack
+            rest = np.delete(high, x)
+            good = good or bool((rest - low[x] <= self.slack).all())
+        return found
