@@ -44,7 +44,7 @@ from surepick.study.pulls import Pull, Reward
 from surepick.study.strata import check_stratum
 from surepick.study.workers.identity import is_gone, own_name
 from surepick.study.workers.measure import Measure, Measured, Measurement
-from surepick.text import plural
+from surepick.text import plural, typed
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -674,9 +674,23 @@ class Workers:
             tries = self._failures[task.pull]
             times = "" if fault.cure else " once" if tries == 1 else f" {tries} times"
             which = f"pull {task.pull} ({task.label!r}) failed{times}: {error}"
-            self.work.stopped = which + (fault.cure and f"; {fault.cure}")
+            cure = fault.cure or (self.work.told and self._cure(task))
+            self.work.stopped = which + (f"; {cure}" if cure else "")
         elif many >= self.workers * (self.retries + 1):
             self.work.stopped = f"{many} measurements in a row failed: {error}"
+
+    def _cure(self, task: Measurement) -> str:
+        """What to do where others work, and one measurement never does; of cells rules say it.
+
+        No number could stand for it: there is no worst one, and whoever left it out would leave
+        out what an option does where it fails.
+        """
+        kept = "what was measured is kept, and the same command goes on"
+        study = self.study
+        if task.first is not None or study.algorithm.refuses_options(study.problem):
+            return kept
+        gone = typed("retire", study.name, task.label, more="--reason …")
+        return f"{kept}; if this option cannot be measured at all, retire it: {gone}"
 
     def _hand_back_in_time(self) -> None:
         """Hand back what failed a while ago, so that it is tried again."""
