@@ -51,6 +51,7 @@ class Outcome:
     said: Mapping[str, str] = field(default_factory=dict)  #: every rendering that was shown
     certificate: Any = field(default=None, repr=False)
     why: str = ""  #: where nothing was claimed: why, in a few words
+    broken: bool = True  #: whether the condition of its cell was broken in this run, too
 
     def names(self, broken: str) -> bool:
         """Whether every sentence names the condition that was broken."""

@@ -22,7 +22,7 @@ def measure(task: tuple[str, int, int, int, float]) -> dict[str, Any]:
     one, started = CELLS[key], time.process_time()
     found = one.outcomes(first, count, seed, delta)
     wrong = [each for each in found if each.false]
-    unnamed = [each for each in wrong if not each.names(one.breaks)]
+    unnamed = [each for each in wrong if each.broken and not each.names(one.breaks)]
     part: dict[str, Any] = {
         "runs": count,
         "claims": sum(each.false is not None for each in found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +43,7 @@ def _lost(way: str, name_of: Any, breaks: str = "lost") -> None:
     @cell(way, "a study, ask and tell", breaks=breaks)
     def live(rng: np.random.Generator, delta: float) -> Outcome:
         """What measures dies of every third bad result of b; a is better by 0.02."""
-        study, lives = pulled(rng, delta), 0
+        study, lives, died = pulled(rng, delta), 0, False
         rates = (0.52, 0.5)
         for _ in range(4000):
             if study.finished:
@@ -55,10 +56,13 @@ def _lost(way: str, name_of: Any, breaks: str = "lost") -> None:
             (pull,) = pulls
             value = float(rng.random() < rates[pull.arm])
             if breaks and pull.arm == 1 and not value and rng.random() < 1 / 3:
-                lives += 1  # it dies, and is started again
+                lives, died = lives + 1, True  # and it is started again
                 continue
             study.tell(pull.id, value, worker=name_of(lives))
-        return of_answer(study.answer, "a") if study.finished else Outcome(None, why="undecided")
+        if not study.finished:
+            return Outcome(None, why="undecided")
+        # Where nobody died, which is so in very short runs, nothing was broken.
+        return replace(of_answer(study.answer, "a"), broken=died or not breaks)
 
     return live
 
