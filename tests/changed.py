@@ -32,6 +32,7 @@ READ_BY = {
     "benchmarks": "tests/test_benchmarks.py",
     "src/surepick/server/page": "tests/server/page",
     "tests/data/format_1": "tests/test_old_files.py",
+    "tests/data/verified.jsonl.gz": "tests/verifier/test_recorded.py",
     "tests/data": "tests/test_processors.py",
     "pyproject.toml": "tests/test_structure.py",
 }
