@@ -359,6 +359,8 @@ def test_an_act_on_the_command_line(run):
     assert (code, out) == (0, "Note: a new lamp (page 7).\n"), err
     code, out, _ = run("act", "wells", "note", "text=007", "--json")
     assert json.loads(out)["acts"][0]["details"] == {"text": "007", "page": None}
+    code, out, err = run("note", "wells", "a verb of its own", "--page", "8", "--by", "ann")
+    assert (code, out.splitlines()[0]) == (0, "Note: a verb of its own (page 8)."), err
     code, _, err = run("act", "wells", "note", "lamp")
     assert (code, "note takes text=…, page=…" in err) == (2, True), err
     assert run("stop", "wells")[0] == 0
