@@ -131,6 +131,7 @@ declare namespace Api {
     hedge?: boolean;
     again?: boolean;
     failed?: string;
+    canaries?: number;
     strata?: string | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
