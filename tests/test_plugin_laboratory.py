@@ -62,13 +62,22 @@ def test_a_plugin_goes_through_bench_a_kill_and_a_resume(installed, tmp_path):
 def test_a_plugin_on_two_processes_a_cluster_and_the_leaderboard(installed, tmp_path, monkeypatch):
     from dask.distributed import LocalCluster
 
+    from surepick.algorithms.registry import unregister
+    from surepick.bench.named import unregister_family
+
     named = ["--algorithms", "challenger", "--instances", "ladder", "--trials", "4"]
     run = {"env": installed, "capture_output": True, "text": True, "check": True}
     subprocess.run(bench(*named, "--jobs", "2", "--out", tmp_path / "two"), **run)
     monkeypatch.setenv("PYTHONPATH", installed["PYTHONPATH"])  # workers inherit it
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        where = ["--engine", "dask", "--scheduler", cluster.scheduler_address]
-        subprocess.run(bench(*named, *where, "--out", tmp_path / "dask"), **run)
+    monkeypatch.syspath_prepend(tmp_path)  # the scheduler is here, and reads what it passes on
+    try:
+        with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+            where = ["--engine", "dask", "--scheduler", cluster.scheduler_address]
+            subprocess.run(bench(*named, *where, "--out", tmp_path / "dask"), **run)
+    finally:
+        if sys.modules.pop("challenger", None):
+            unregister("challenger")
+            unregister_family("ladder")
     assert samples(tmp_path / "two") == samples(tmp_path / "dask")
     board = bench("--suite", "leaderboard", "--algorithms", "challenger,rage", "--trials", "1")
     board += ["--instances", "standard:gap=0.5", "--delta", "0.1", "--json", "--out", str(tmp_path)]
