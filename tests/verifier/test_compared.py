@@ -141,7 +141,7 @@ def test_a_claim_with_its_own_capital_that_is_not_enough_is_refused(noise):
         before = run.state.question.sides()
         batch = run.ask()
         run.tell(batch, [MEANS[arm] + 0.4 * rng.normal() for arm in batch.arms])
-        if run.state.question.made and np.exp(before).max() > 5:
+        if run.state.question.said.made and np.exp(before).max() > 5:
             break
     run.end()
     body, sides = run.answer.certificate(), run.state.question.sides()
@@ -184,7 +184,7 @@ def test_discoveries_take_all_of_the_capital():
             batch = run.ask()
             means = np.array([0.0, 0.9, 0.0])[batch.arms]
             run.tell(batch, means + rng.normal(size=batch.size))
-            sides, made = run.state.question.sides(), run.state.question.made
+            sides, made = run.state.question.sides(), run.state.question.said.made
             kind, place = np.unravel_index(np.argmax(sides[:, 1:]), (2, 2))
             enough = np.log(2 * 2 / 0.05)
             if not made and enough - np.log(2) < sides[kind, place + 1] < enough - 0.01:
