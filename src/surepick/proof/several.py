@@ -62,4 +62,7 @@ class Several:
 
     def against(self) -> FloatArray:
         """Log capital against each candidate."""
-        return least(total(self.logs[0]), *(self.on(k) for k in range(len(self.sure))))
+        found = total(self.logs[: 1 + len(self.sure)])
+        for k, one in enumerate(self.sure):
+            found[1 + k, one] = math.inf  # nobody is its own rival
+        return least(*found)
