@@ -20,7 +20,12 @@ from surepick.study.canaries import Canary, Found, noticed, planned
 
 CHANGED, DISAGREES, OPTIONS, CHUNK = 0.02, 0.03, 5, 50
 #: cells that are measured, and the share that is asked again
-SETTINGS = {"the offered share": (2_000, 0.02), "one in ten": (5_000, 0.1), "enough": (5_250, 0.2)}
+SETTINGS = {
+    "the offered share": (2_000, 0.02),
+    "one in ten": (5_000, 0.1),
+    "enough": (5_250, 0.2),
+    "more than enough": (6_250, 0.2),
+}
 WORLDS = ("updated", "updated, and the grader disagrees", "steady", "steady, exact")
 
 
