@@ -1,6 +1,5 @@
 """The client: a study at a service behaves as one that is here."""
 
-import asyncio
 import contextlib
 import http.server
 import inspect
@@ -14,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
+from tests.coroutines import completed
 from tests.postgres import fast_folder
 from tests.server.served import COMMAND, OPTIONS, Served
 from tests.study.test_strata import problem as plates_problem
@@ -26,7 +26,8 @@ from surepick.client.transport import error_of
 from surepick.study import StudyCore
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], labels=["a", "b", "mix"], noise=1.0)
-ONLY_HERE = {"current_run", "rebuild", "traffic"}  # the run itself stays with the service
+#: the run itself stays with the service, and so does which cells are asked again
+ONLY_HERE = {"current_run", "rebuild", "traffic", "canary"}
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +284,7 @@ def test_an_awaited_ask_whose_answer_is_lost_is_the_same_ask(service):
             await client.delete_study("awaited")
 
     with unreliable(service) as url:
-        asyncio.run(main(url))
+        completed(main(url))
 
 
 class Busy(http.server.BaseHTTPRequestHandler):

@@ -41,8 +41,19 @@ ROLES = {
     ("get", "/api/v1/studies/{name}/acts"): READERS,
     **{
         ("post", f"/api/v1/studies/{{name}}/acts/{kind}"): ADMINS
-        for kind in ("withdraw", "set-aside", "add", "retire", "limit", "pause", "resume", "stop")
+        for kind in (
+            "withdraw",
+            "set-aside",
+            "add",
+            "retire",
+            "limit",
+            "pause",
+            "resume",
+            "stop",
+            "accept",
+        )
     },
+    ("post", "/api/v1/studies/{name}/acts/ask-again"): WORKERS,
     # of a worker only what it told last, where two options are compared (test_judging.py)
     ("post", "/api/v1/studies/{name}/acts/correct"): MEASURERS,
     ("post", "/api/v1/studies/{name}/acts/record"): WORKERS,

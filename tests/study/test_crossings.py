@@ -36,11 +36,7 @@ REFUSED = {  # and what it says first: which of the two it is about
     ("strata", "items"): "strata: ",
     ("strata", "threshold"): "strata: ",
     ("strata", "hedge"): "hedge: ",
-    ("items", "costs"): "costs: ",
-    ("items", "baseline"): "baseline: ",
-    ("items", "fdr"): "baseline: ",
-    ("items", "threshold"): "baseline: ",
-    ("items", "top"): "top: ",
+    ("items", "threshold"): "threshold: ",
     ("items", "past"): "past: ",
     ("items", "add"): f"{_TURN}.*items",
     ("items", "retire"): f"{_TURN}.*items",
@@ -72,6 +68,7 @@ MORE = (
     ("costs", "overlap", "add", "withdraw"),
     ("overlap", "hedge", "add", "fail"),
     ("overlap", "pause", "retire", "correct"),
+    ("trusted", "guess", "retire"),
 )
 
 

@@ -219,6 +219,7 @@ def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
             raise SystemExit(UNPROVEN)
         return
     click.echo(f"Stopped: {shown(work.stopped)}", err=True)
+    click.echo("Everything measured so far is kept: run it again to continue.", err=True)
     raise SystemExit(130 if work.stopped == "interrupted" else GAVE_UP)
 
 

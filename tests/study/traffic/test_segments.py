@@ -241,7 +241,7 @@ def test_smaller_is_better_in_a_mix_too():
         ({"segments": {"phone": 0.7, "desk": 0.7}}, "must sum to 1"),
         ({"segments": "phone 70%"}, "phone=70%,desk=30%"),
         ({"segments": "a=50%,a=50%"}, "twice"),
-        ({"keep": ["refunds <= 0.1"]}, "guardrails"),
+        ({"keep": ["refunds <= 0.1"]}, "leave keep or segments out"),
     ],
 )
 def test_segments_that_cannot_be_are_refused(settings, said):

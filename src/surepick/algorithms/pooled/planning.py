@@ -122,10 +122,15 @@ def _later_block(at: Situation, budget: int, out: int) -> NextBlock | None:
         return None
     if config.guess and at.ways.ways == ("linear",) and not at.problem.large:
         left = budget * float(np.mean(prices(at.problem)))
-        start = 0.5 * (design.weights + first.weights)
+        # Designs know nothing of options that were retired, estimates do.
+        arms = np.flatnonzero(planner.by_arm(np.ones(len(design.weights))))
+        start = planner.by_arm(0.5 * (design.weights + first.weights))
+        offered = at.question.offered()
+        if offered is not None:
+            missing = missing._replace(pulls=np.where(offered, missing.pulls, 0.0))
         own = (at.suggested.totals.counts, min(left, at.funds), scales, start)
         found = shared_out(at.problem, at.suggested.points, missing, leader, *own)
-        design = design._replace(weights=found)
+        design = design._replace(weights=found[arms])
     weights, rate = in_all(_explored(at, design, first, reach, out), 1.0)  # for a unit of money
     spent = n
     if at.problem.costs is not None:

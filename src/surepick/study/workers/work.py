@@ -680,17 +680,16 @@ class Workers:
             self.work.stopped = f"{many} measurements in a row failed: {error}"
 
     def _cure(self, task: Measurement) -> str:
-        """What to do where others work, and one measurement never does; of cells rules say it.
+        """What to do where others work, and one option never does; of cells rules say it.
 
         No number could stand for it: there is no worst one, and whoever left it out would leave
         out what an option does where it fails.
         """
-        kept = "what was measured is kept, and the same command goes on"
         study = self.study
         if task.first is not None or study.algorithm.refuses_options(study.problem):
-            return kept
+            return ""
         gone = typed("retire", study.name, task.label, more="--reason …")
-        return f"{kept}; if this option cannot be measured at all, retire it: {gone}"
+        return f"if this option can never be measured, retire it: {gone}"
 
     def _hand_back_in_time(self) -> None:
         """Hand back what failed a while ago, so that it is tried again."""
