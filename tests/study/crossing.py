@@ -69,8 +69,9 @@ def _correct(course: Course) -> None:
         except RunStateError as error:
             # Small batches are pieces of a block: a correction that would have changed who is
             # measured in one of them cannot use what was.
-            assert "small batches" in course.names
-            assert "would have asked for different measurements" in str(error)
+            other = "would have asked for different measurements" in str(error)
+            if not (other and "small batches" in course.names):
+                raise
         else:
             course.book[pull].value = new
 
