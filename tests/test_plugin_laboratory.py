@@ -37,6 +37,7 @@ def samples(out):
         return [(row["algorithm"], row["trial"], row["samples"]) for row in csv.DictReader(file)]
 
 
+@pytest.mark.validation
 def test_a_plugin_goes_through_bench_a_kill_and_a_resume(installed, tmp_path):
     out = tmp_path / "out"
     command = bench("--algorithms", "challenger,uniform", "--instances", "ladder:k=3,step=0.4")

@@ -227,7 +227,7 @@ class Promise:
         return " ".join(filter(None, [*said, rests]))
 
     def short(self, it: str | None = None) -> str:
-        """The same in a line: that it has conditions is said, and which the answer lists.
+        """The promise in a line: that it has conditions is said, and which the answer lists.
 
         Those that are about something which happened are named.
 

@@ -134,7 +134,7 @@ class Calls:
         return found
 
     def alone(self, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """The same of calls that do not count, and that nobody keeps."""
+        """What each of these calls gave, which do not count and which nobody keeps."""
         return self._made([(row, None) for row in arguments], fatal=False)
 
     def _made(self, rows: list[tuple[Any, Any]], fatal: bool) -> list[Any]:

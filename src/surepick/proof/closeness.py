@@ -93,7 +93,7 @@ class Closeness:
         return held
 
     def together(self, leader: int, against: Any) -> Any:
-        """The same, and the log capital against each candidate."""
+        """Log capital on closeness of each to this one, and that against each, together."""
         return together(against, self.evidence(leader), self._b.xp)
 
     def shown(self, leader: int) -> Any:

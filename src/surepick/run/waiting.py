@@ -243,7 +243,7 @@ def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
 def _ways_of_claims(
     run: Any, claims: Claims, rivals: list[int], limits: tuple[Limit, ...]
 ) -> list[list[Lead]]:
-    """The same where options are better than a baseline, or a number, and keep limits."""
+    """What must show again where options beat a baseline, or a number, and keep limits."""
     assert claims.ruled_out is not None
     found = list[list[Lead]]()
     for i in claims.better.tolist():

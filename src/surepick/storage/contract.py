@@ -59,7 +59,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def overview(self) -> list[Overview]:
-        """The same with what lists show of each, in so many steps however many there are."""
+        """All studies with what lists show of each, in as many steps however many there are."""
 
     @abstractmethod
     def remove_study(self, study: int) -> None:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,13 +80,18 @@ def planned(share: float, seed: int, told: int) -> list[int]:
     >>> [number < 25 for number in planned(0.02, 1, 149)]
     [True, True]
     """
+    return [*_drawn(share, seed, int(share * told + 1e-9))]
+
+
+@lru_cache(maxsize=16)  # it is looked at again and again before the next one is due
+def _drawn(share: float, seed: int, count: int) -> tuple[int, ...]:
     found: dict[int, None] = {}  # each once
-    for k in range(1, int(share * told + 1e-9) + 1):
+    for k in range(1, count + 1):
         there = math.ceil(k / share) // 2  # the older half
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_STREAM, k)))
         while len(found) < k:
             found.setdefault(int(rng.integers(there)))
-    return [*found]
+    return tuple(found)
 
 
 def gathered(first: Mapping[int, float], made: Iterable[tuple[int, float]]) -> list[Canary]:

@@ -49,7 +49,7 @@ def went_their_own_way(
 def _of_wave(
     reports: list[tuple[np.ndarray, np.ndarray]], n_arms: int, known: int, late: float
 ) -> str:
-    """The same for those that came together, beside so many that were there before."""
+    """Those that came together, each against its own past, beside so many there before."""
     limit = _LIMIT + _SLACK + late
     pairs = [(i, j) for i in range(n_arms) for j in range(max(i + 1, known), n_arms)]
     n_pairs = max(len(pairs), 1)

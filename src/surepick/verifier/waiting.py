@@ -115,7 +115,7 @@ def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
 
 
 def _ways_of_claims(check: Check, rivals: list[int], limits: list[Limit]) -> list[list[_Shown]]:
-    """The same where options are better than a baseline and keep limits, each by itself."""
+    """What must show again where options beat a baseline and keep limits, each by itself."""
     found = []
     for one in (i for i in rivals if i in check.claim["better"]):
         found.append([_beside(check, one, True)])
@@ -250,7 +250,7 @@ def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, f
 def _of_mix(
     batch: dict[str, Any], here: np.ndarray, shares: tuple[float, ...]
 ) -> tuple[float, float, float]:
-    """The same where visitors are counted by segment: as many of one rate as tell as much.
+    """Visits and sums where visitors are counted by segment: as many of one rate as tell as much.
 
     None where nobody came of some segment.
     """

@@ -122,7 +122,7 @@ class Histories:
         return np.where(self.there, np.min(found, axis=0), math.inf)
 
     def against_nobody(self) -> float:
-        """The same against "nobody keeps the limits"."""
+        """Log capital that there ever was against "nobody keeps the limits"."""
         return min(epoch.somebody for epoch in self.epochs)
 
     def now(self, goal: float) -> tuple[FloatArray, float]:

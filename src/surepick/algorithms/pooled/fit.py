@@ -24,7 +24,7 @@ class Scales(NamedTuple):
     leads: FloatArray | None = None
 
     def for_leads(self) -> Scales:
-        """The same for the prior of stakes, which is about how large leads may be."""
+        """Scales for the prior of stakes, which is about how large leads may be."""
         return self if self.leads is None else self._replace(by_arm=self.leads)
 
     def of(self, arms: IntArray) -> float | FloatArray:

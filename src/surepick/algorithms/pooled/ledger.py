@@ -155,7 +155,7 @@ class Totals:
             np.add.at(self.cells[1], at, np.round(yes) if several else yes)
 
     def as_they_came(self, one: float) -> Totals:
-        """The same without levels taken out of the sums, where that is kept."""
+        """Totals whose sums still have the levels in them, where these are kept."""
         if self.cells is None:
             return self
         plain = Totals(len(self.counts))

@@ -113,11 +113,11 @@ class ScoreTable:
         return float(self.scores[self.options.index(option), self.items.index(item)])
 
     def with_scores(self, scores: FloatArray, begun: Begun | None = None) -> ScoreTable:
-        """The same options and items with other scores."""
+        """A table of these options and items with other scores."""
         return ScoreTable(self.options, self.items, scores, self.rewards, begun=begun)
 
     def without(self, cells: Sequence[tuple[str, str]]) -> ScoreTable:
-        """The same, where these cells are not known: they may work another time."""
+        """A table in which these cells are not known: they may work another time."""
         scores = self.scores.copy()
         for option, item in cells:
             scores[self.options.index(option), self.items.index(item)] = np.nan

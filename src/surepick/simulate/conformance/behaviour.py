@@ -28,7 +28,7 @@ from surepick.simulate.trials import drive, trial
 
 
 def check_same_rewards_same_asks(make: Make) -> dict[str, Any]:
-    """The same rewards lead to the same asks, whatever other runs do in between."""
+    """Equal rewards lead to equal asks, whatever other runs do in between."""
     instance = generic(noise=0.5)
     first, expected = played(make, instance, seed=1)
     other = configure(make, instance, delta=0.3).start(instance.problem, seed=2)

@@ -119,7 +119,7 @@ def verify_on_table(check: Check) -> Comparison:
 
 
 class _OnTable(Question):
-    """The same on a table: a claim that nothing to come can change needs no capital.
+    """Claims on a table: one that nothing to come can change needs no capital.
 
     Who is decided meets no further items, and keeps the capital that it had when it was claimed.
     """

@@ -175,7 +175,7 @@ def verify_on_table(check: Check) -> list[int]:
 
 
 class _OnTable(Question):
-    """The same on a table; what nothing to come can change needs no capital."""
+    """The cheapest on a table; what nothing to come can change needs no capital."""
 
     def __init__(self, check: Check, table: Table, within: float) -> None:
         K, costs = len(check.arms), _costs(check)

@@ -64,7 +64,7 @@ class Reading(ABC):
         return 2
 
     def of_reports(self) -> Reading | None:
-        """The same for reports of many visitors, the first of which is dealt; None: not so."""
+        """How reports of many visitors are read, the first of which is dealt; None: as others."""
         return None
 
     @abstractmethod
