@@ -93,10 +93,10 @@ def test_a_circle_is_seen_however_it_is_written(back):
     assert circles(graph | {"p.c": set()}) == set()
 
 
-def test_the_limits_are_plain_numbers_each_of_which_is_used():
-    limits = vars(importlib.import_module("surepick.arrays.limits"))
-    names = [name for name in limits if name.isupper()]
-    text = "\n".join(text for name, text in read().items() if name != "surepick.arrays.limits")
+def test_the_cutoffs_are_plain_numbers_each_of_which_is_used():
+    cutoffs = vars(importlib.import_module("surepick.arrays.cutoffs"))
+    names = [name for name in cutoffs if name.isupper()]
+    text = "\n".join(text for name, text in read().items() if name != "surepick.arrays.cutoffs")
     assert len(names) > 20
     assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
 

@@ -77,7 +77,7 @@ def test_student_t_has_heavy_tails():
 
 
 def test_sums_of_many_pulls_are_drawn_in_pieces(monkeypatch):
-    monkeypatch.setattr("surepick.arrays.limits.DRAWS", 7)
+    monkeypatch.setattr("surepick.arrays.cutoffs.DRAWS", 7)
     sums = Bounded().sums(np.random.default_rng(0), np.array([5.0]), np.array([100]), 1.0)
     whole = np.random.default_rng(0).uniform(4.0, 6.0, size=100).sum()
     assert sums[0] == pytest.approx(whole)

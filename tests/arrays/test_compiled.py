@@ -10,7 +10,7 @@ from tests.compiled import NOISES, by_three_blocks, problems
 import surepick as sp
 from surepick.algorithms.pooled.compiled import planner
 from surepick.arrays import compiled as module
-from surepick.arrays import kernels, limits
+from surepick.arrays import cutoffs, kernels
 from surepick.arrays.compiled import compiled, compiling
 from surepick.design import _linalg
 
@@ -112,7 +112,7 @@ def from_now_on(monkeypatch):
 
 
 def test_a_kernel_is_compiled_once_there_was_enough_work(from_now_on, monkeypatch):
-    monkeypatch.setattr(limits, "COMPILED_STEPS", 100)
+    monkeypatch.setattr(cutoffs, "COMPILED_STEPS", 100)
 
     def total(values):
         found = 0.0
@@ -132,7 +132,7 @@ def test_a_kernel_is_compiled_once_there_was_enough_work(from_now_on, monkeypatc
 
 
 def test_what_was_compiled_before_is_loaded_sooner_where_numba_is_in_use(from_now_on, monkeypatch):
-    monkeypatch.setattr(limits, "LOADED_STEPS", 320)
+    monkeypatch.setattr(cutoffs, "LOADED_STEPS", 320)
     monkeypatch.setattr(module.Kernel, "_is_kept", lambda _: True)
 
     def calls(in_use):

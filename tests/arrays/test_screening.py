@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surepick.arrays import limits, screening
+from surepick.arrays import cutoffs, screening
 from surepick.arrays.backend import HOST
 from surepick.arrays.tables import mark_checked
 
@@ -25,9 +25,9 @@ def both(monkeypatch, table, *given):
         return values(backend, rows, *others)
 
     monkeypatch.setattr(screening, "_values", counted)
-    monkeypatch.setattr(limits, "SCREENED_ENTRIES", (1 << 12, 1 << 28))
+    monkeypatch.setattr(cutoffs, "SCREENED_ENTRIES", (1 << 12, 1 << 28))
     found = screening.longest(HOST, table, *given)
-    monkeypatch.setattr(limits, "SCREENED_ENTRIES", (1 << 60, 1 << 61))
+    monkeypatch.setattr(cutoffs, "SCREENED_ENTRIES", (1 << 60, 1 << 61))
     plain = screening.longest(HOST, table, *given)
     assert looked_at[1] == len(table)
     return found, plain, looked_at[0]

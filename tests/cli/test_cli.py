@@ -151,7 +151,7 @@ def test_verify_refuses_what_is_no_certificate(surepick, tmp_path, content):
 @pytest.fixture
 def few_are_many(monkeypatch):
     """Tables that a certificate would contain are referred to."""
-    monkeypatch.setattr("surepick.arrays.limits.EMBEDDED_TABLE", 30_000)
+    monkeypatch.setattr("surepick.arrays.cutoffs.EMBEDDED_TABLE", 30_000)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.design import AllPairs
 
 BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"], indirect=True)
@@ -40,7 +40,7 @@ def test_equal_points_have_no_diameter_to_speak_of():
 
 @BACKENDS
 def test_too_many_points_are_bounded_by_their_distance_from_the_centre(backend, monkeypatch):
-    monkeypatch.setattr(limits, "BOUND_WORK", {"cpu": 1.0, "gpu": 1.0})
+    monkeypatch.setattr(cutoffs, "BOUND_WORK", {"cpu": 1.0, "gpu": 1.0})
     points = points_of("sphere", 800, 6)
     pairs = AllPairs(backend.put(points))
     far = np.sort(np.linalg.norm(points - points.mean(axis=0), axis=1))

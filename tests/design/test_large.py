@@ -119,7 +119,7 @@ def test_the_longest_pair_is_found(backend, shape):
 
 
 def test_a_search_cut_short_still_bounds_the_longest_pair(monkeypatch):
-    monkeypatch.setattr("surepick.arrays.limits.SEARCH_WORK", {"cpu": 1.0, "gpu": 1.0})
+    monkeypatch.setattr("surepick.arrays.cutoffs.SEARCH_WORK", {"cpu": 1.0, "gpu": 1.0})
     points = sphere(3000, 16)
     exact, _ = AllPairs(points[:2000]).worst(np.eye(16))
     bound, _, _, values = long_pairs(HOST, points[:2000], np.eye(16), points.mean(axis=0), 5)

@@ -7,7 +7,7 @@ import pytest
 from tests.breadth import first
 
 import surepick as sp
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import HOST, backend_named
 from surepick.research import designs
 from surepick.simulate.trials import drive
@@ -134,7 +134,7 @@ def test_memory_does_not_grow_with_the_pairs():
 
 
 def test_a_tightened_value_is_still_one_that_no_pair_exceeds(monkeypatch):
-    monkeypatch.setattr(limits, "ROUGH_LOOKS", 2)
+    monkeypatch.setattr(cutoffs, "ROUGH_LOOKS", 2)
     instance = sp.simulate.families.catalogue(8, 4500, rng=0)
     problem = instance.problem
     found = designs.pair_design(problem, problem.distinct)

@@ -21,7 +21,7 @@ from tests.verifier.test_forgeries import (
 
 import surepick as sp
 from surepick.algorithms.base import Pulls
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.cli import cli
 from surepick.errors import CertificateError
 from surepick.run import replay as replay_module
@@ -337,10 +337,10 @@ def test_a_certificate_of_another_machine_is_replayed_in_full():
 
 def test_very_large_tables_are_held_to_the_machine_of_their_kind():
     body = {"made": made_here() | {"machine": "another kind"}}
-    assert comes_out_alike(body, limits.LARGE_TABLE)
-    assert not comes_out_alike(body, limits.LARGE_TABLE + 1)
+    assert comes_out_alike(body, cutoffs.LARGE_TABLE)
+    assert not comes_out_alike(body, cutoffs.LARGE_TABLE + 1)
     assert not comes_out_alike(body | {"problem": {"large": True}}, 1)
-    assert comes_out_alike({"made": made_here()}, limits.LARGE_TABLE + 1)
+    assert comes_out_alike({"made": made_here()}, cutoffs.LARGE_TABLE + 1)
     assert not comes_out_alike({"made": None}, 1)
 
 

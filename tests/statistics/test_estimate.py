@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import HOST
 from surepick.statistics.estimate import LeastSquares
 
@@ -138,8 +138,8 @@ BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"], indirect=True)
 @pytest.fixture
 def few(monkeypatch):
     """As if some dozen points were very many."""
-    monkeypatch.setattr(limits, "EVERY_PAIR", 12)
-    monkeypatch.setattr(limits, "LEADERS", (1, 4, 4))
+    monkeypatch.setattr(cutoffs, "EVERY_PAIR", 12)
+    monkeypatch.setattr(cutoffs, "LEADERS", (1, 4, 4))
 
 
 @pytest.mark.some(20)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.statistics.estimate import LeastSquares
 
 LEADERS = (1, 20, 100)
@@ -12,8 +12,8 @@ LEADERS = (1, 20, 100)
 @pytest.mark.parametrize("seed", range(10))
 def test_no_leader_is_forgotten(seed, monkeypatch):
     """Not even where another leader is farther ahead, but less surely so."""
-    monkeypatch.setattr(limits, "EVERY_PAIR", 0)
-    monkeypatch.setattr(limits, "LEADERS", LEADERS)
+    monkeypatch.setattr(cutoffs, "EVERY_PAIR", 0)
+    monkeypatch.setattr(cutoffs, "LEADERS", LEADERS)
     rng = np.random.default_rng(seed)
     counts = np.array([10_000, 1])  # one direction is known far better than the other
     fit = LeastSquares(np.eye(2), counts, rng.uniform(0.5, 1.0, size=2) * counts)

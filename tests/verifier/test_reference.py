@@ -16,7 +16,7 @@ from surepick.verifier.rows import Rows
 from surepick.verifier.verify import verify
 
 K, D = 4000, 9
-LIMIT = "surepick.arrays.limits.EMBEDDED_TABLE"  # lowered here, so that a run takes a second
+LIMIT = "surepick.arrays.cutoffs.EMBEDDED_TABLE"  # lowered here, so that a run takes a second
 RNG = np.random.default_rng(3)
 ARMS = RNG.normal(size=(K, D))
 ARMS[7] = -0.0

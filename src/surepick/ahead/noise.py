@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import as_numbers, positive, real
 from surepick.errors import InvalidInputError
@@ -64,7 +64,7 @@ class Noise(ABC):
         for i, (mean, count) in enumerate(zip(means.tolist(), counts.tolist())):
             left, seen, total, spread = count, 0, 0.0, 0.0
             while left:
-                n = min(left, limits.DRAWS)
+                n = min(left, cutoffs.DRAWS)
                 rewards = self.draw(rng, mean, n, scales[i])
                 new = float(rewards.sum())
                 spread += float(((rewards - new / n) ** 2).sum())

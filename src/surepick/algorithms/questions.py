@@ -16,7 +16,7 @@ import numpy as np
 
 from surepick import plugins
 from surepick.algorithms import combinations
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.validate import in_reach, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError, listed
 from surepick.problem import Problem
@@ -401,10 +401,10 @@ class Cheapest(Asked):
                 f"{labels[problem.same_as[twin]]!r}, so the two cannot be told apart; leave one "
                 "of them out, or do not trust features (misfit=math.inf)"
             )
-        if problem.n_arms > limits.LIMITED_OPTIONS:
+        if problem.n_arms > cutoffs.LIMITED_OPTIONS:
             raise InvalidInputError(
                 f"cheapest: {problem.n_arms:,} options are too many to compare each with every "
-                f"other; at most {limits.LIMITED_OPTIONS}"
+                f"other; at most {cutoffs.LIMITED_OPTIONS}"
             )
         if problem.noise_kind.wins and not self.enough < 0.5:
             raise InvalidInputError(

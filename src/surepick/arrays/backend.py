@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.grid import coarse
 from surepick.arrays.memory import free_memory
 from surepick.arrays.types import FloatArray, IntArray
@@ -109,7 +109,7 @@ class Backend:
         """Slices of rows whose entries fill one block."""
         count = int(array.shape[0]) if count is None else count
         width = array.shape[1] if array.ndim > 1 else 1
-        rows = limits.BLOCK_BYTES["gpu" if self.on_gpu else "cpu"] // (8 * max(width, 1))
+        rows = cutoffs.BLOCK_BYTES["gpu" if self.on_gpu else "cpu"] // (8 * max(width, 1))
         step = max(1, rows)
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.files import write_whole
 
 _ALWAYS, _NEVER, _REPAID = "always", "never", "repaid"
@@ -85,15 +85,15 @@ class Kernel:
             return _Choice.when == _ALWAYS
         self._steps += work
         _Choice.steps += work
-        if self._steps >= limits.COMPILED_STEPS:
+        if self._steps >= cutoffs.COMPILED_STEPS:
             return True
         if self._looked:
             return False
         # Once numba is there, only what has been compiled of this one is left to load.
-        far = limits.KERNELS_TO_LOAD * self._steps
+        far = cutoffs.KERNELS_TO_LOAD * self._steps
         if not _IN_USE:
             far = min(_Choice.steps, 10.0 * self._steps)
-        if far < limits.LOADED_STEPS:
+        if far < cutoffs.LOADED_STEPS:
             return False
         self._looked = True
         return self._is_kept()

@@ -3,7 +3,7 @@
 All matrices are
 C-contiguous float64; points are stored one per *column*, ``(d, M)``, so that the inner loops
 run along memory and need no reordering of sums: equal inputs give equal bits on every processor,
-which keeps exact ties exact. Beyond ``limits.FIXED_WORK`` multiplications BLAS is so much faster
+which keeps exact ties exact. Beyond ``cutoffs.FIXED_WORK`` multiplications BLAS is so much faster
 that it does them, in an order of its own; what is decided by that is compared with a tolerance.
 """
 
@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from surepick.arrays.compiled import compiled
+from surepick.arrays.cutoffs import FIXED_WORK
 from surepick.arrays.grid import TIED
-from surepick.arrays.limits import FIXED_WORK
 
 
 def array_steps(products, operations):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import Backend
 from surepick.arrays.tables import kept_of
 from surepick.arrays.types import FloatArray, IntArray
@@ -62,7 +62,7 @@ def _values(backend: Backend, rows: Any, root: FloatArray, centre: Any, scales: 
 def _single(backend: Backend, table: Any, limit: int) -> Single | None:
     """A copy in single precision, where that pays and there is room for it; made once."""
     entries = table.shape[0] * table.shape[1]
-    low, high = limits.SCREENED_ENTRIES
+    low, high = cutoffs.SCREENED_ENTRIES
     if not backend.plain or not low <= entries <= high or limit > table.shape[0] // 16:
         return None
 
@@ -115,7 +115,7 @@ def _candidates(
 
 def _lengths(rows: Any, root: Any, offset: FloatArray | None) -> Any:
     out = np.empty(len(rows), dtype=np.float32)
-    step = max(1, limits.BLOCK_BYTES["cpu"] // (4 * rows.shape[1]))
+    step = max(1, cutoffs.BLOCK_BYTES["cpu"] // (4 * rows.shape[1]))
     shift = None if offset is None else offset.astype(np.float32)
     for start in range(0, len(rows), step):
         image = rows[start : start + step] @ root

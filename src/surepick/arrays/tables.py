@@ -1,6 +1,6 @@
 """Features of many arms: taken as they are, not copied, and checked block by block.
 
-A table of up to ``limits.LARGE_TABLE`` entries is copied and handled as a whole by
+A table of up to ``cutoffs.LARGE_TABLE`` entries is copied and handled as a whole by
 :func:`surepick.arrays.validate.as_matrix`. A larger one of float64 numbers stays where it is: in
 memory, in a memory-mapped file, or on a GPU.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import HOST, Backend, backend_of
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import FloatArray
@@ -64,9 +64,9 @@ def gram_of(table: Any, backend: Backend) -> FloatArray:
 
 
 def is_large(value: Any) -> bool:
-    """Whether this is an array of more than ``limits.LARGE_TABLE`` entries."""
+    """Whether this is an array of more than ``cutoffs.LARGE_TABLE`` entries."""
     shape = getattr(value, "shape", ())
-    return len(shape) == 2 and shape[0] * shape[1] > limits.LARGE_TABLE
+    return len(shape) == 2 and shape[0] * shape[1] > cutoffs.LARGE_TABLE
 
 
 def as_table(value: Any, name: str, backend: Backend | None = None) -> Any:
@@ -179,7 +179,7 @@ def read_parquet(path: str | Path, features: list[str] | None = None) -> FloatAr
         demand_memory(8.0 * len(features), rows, HOST.free_memory(), f"the table in {path}")
         table = np.empty((rows, len(features)))
         start = 0
-        for batch in file.iter_batches(batch_size=limits.FILE_ROWS, columns=features):
+        for batch in file.iter_batches(batch_size=cutoffs.FILE_ROWS, columns=features):
             for j, column in enumerate(features):
                 values = batch.column(column).to_numpy(zero_copy_only=False)
                 table[start : start + batch.num_rows, j] = values

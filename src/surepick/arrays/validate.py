@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.text import as_passage
@@ -180,8 +180,8 @@ def as_labels(labels: Any, count: int, name: str) -> tuple[str, ...]:
         )
     seen: dict[str, int] = {}
     for i, label in enumerate(out):
-        if len(label) > limits.LONGEST_LABEL or not label.isprintable():
-            as_passage(label, f"{name}: the label of row {i}", limits.LONGEST_LABEL)
+        if len(label) > cutoffs.LONGEST_LABEL or not label.isprintable():
+            as_passage(label, f"{name}: the label of row {i}", cutoffs.LONGEST_LABEL)
         if label in seen:
             raise InvalidInputError(
                 f"{name}: {label!r} is the label of both row {seen[label]} and row {i}; labels "

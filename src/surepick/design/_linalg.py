@@ -2,7 +2,7 @@
 
 Where the best design is not unique, rounding decides which one is found. So the steps that lead
 there are the same on every processor, digit by digit, in all problems but large ones
-(``limits.FIXED_WORK``).
+(``cutoffs.FIXED_WORK``).
 """
 
 # numba compiles these functions: their types are what the callers pass.
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack as _lapack
 
-from surepick.arrays import kernels, limits
+from surepick.arrays import cutoffs, kernels
 from surepick.arrays.compiled import compiled
 from surepick.arrays.grid import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
@@ -142,7 +142,7 @@ def root_of_inverse(factor: FloatArray) -> FloatArray:
 
 
 def _is_small(dim: int, columns: int) -> bool:
-    return dim * dim * columns <= limits.FIXED_WORK
+    return dim * dim * columns <= cutoffs.FIXED_WORK
 
 
 def squared_columns(matrix: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import grid, limits
+from surepick.arrays import cutoffs, grid
 from surepick.arrays.types import FloatArray
 from surepick.design.directions import Directions
 from surepick.errors import InvalidInputError
@@ -25,7 +25,7 @@ def whitening(arms: FloatArray, directions: Directions) -> FloatArray:
     scale[scale == 0] = 1.0
     _, s, vt = np.linalg.svd(arms / scale, full_matrices=False)
     found = _whitening(scale, s, vt, arms.shape, directions)
-    if arms.size > limits.LARGE_TABLE:
+    if arms.size > cutoffs.LARGE_TABLE:
         return found
     # Where singular values are equal, their vectors are any: these columns are not.
     return grid.whitening(arms / scale, found.shape[1]) / scale[:, None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
@@ -122,7 +122,7 @@ class WorkingSet:
     def _first_directions(self, root: FloatArray, seed: IntArray | None) -> IntArray:
         """The longest directions, or all of them if they are few."""
         family = self._all_directions
-        if family.count <= limits.ALL_DIRECTIONS:
+        if family.count <= cutoffs.ALL_DIRECTIONS:
             chosen = family.indices()
         else:
             chosen = family.violators(root, 0.0, 8 * self._dim + 64)
@@ -184,7 +184,7 @@ class WorkingSet:
     def _score(self) -> FloatArray:
         """Σ_y z_y (λ_yᵀ x)² of every arm."""
         point, many = self._point, self._all_arms.shape[0]
-        if self._backend.plain and many * len(point.z) <= limits.WORKING_TABLE:
+        if self._backend.plain and many * len(point.z) <= cutoffs.WORKING_TABLE:
             return product(point.z[None], product(point.normals, self._all_arms.T) ** 2)[0]
         # xᵀMx with M = Σ z λλᵀ: no table of arms and directions
         _, upper = np.linalg.qr(point.normals * np.sqrt(point.z)[:, None])
@@ -198,7 +198,7 @@ def _spread(arms: FloatArray) -> FloatArray:
     """Weights to start from, on at most a few arms per dimension, that span the space."""
     count, dim = arms.shape
     weights = np.full(count, 1.0 / count)
-    if count <= limits.ALL_ARMS:
+    if count <= cutoffs.ALL_ARMS:
         return weights
     for _ in range(8):  # multiplicative steps towards the G-optimal design
         chol = cholesky(gram(arms, weights))
@@ -207,7 +207,7 @@ def _spread(arms: FloatArray) -> FloatArray:
         weights *= squared_columns(forward(chol, arms.T)) / dim
     # Pivoted QR finds arms that span; the heaviest others join them.
     pivots = spanning_rows(arms * np.sqrt(weights)[:, None])
-    heavy = np.argsort(-coarse(weights), kind="stable")[: max(limits.ALL_ARMS // 2, 3 * dim)]
+    heavy = np.argsort(-coarse(weights), kind="stable")[: max(cutoffs.ALL_ARMS // 2, 3 * dim)]
     chosen = np.union1d(pivots, heavy)
     start = np.zeros(count)
     start[chosen] = weights[chosen] + weights[chosen].mean()

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import backend_of
 from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray
@@ -152,7 +152,7 @@ def _of_several(problem: _Problem, truth: FloatArray, tol: float | None, m: int)
         raise InvalidInputError(
             f"top: there are {len(candidates)} candidates, so the {m} best are all of them"
         )
-    if not backend_of(candidates).plain or m * (len(candidates) - m) > limits.WORKING_TABLE:
+    if not backend_of(candidates).plain or m * (len(candidates) - m) > cutoffs.WORKING_TABLE:
         raise InvalidInputError(
             f"top: {m} times {len(candidates) - m:,} pairs of candidates are too many"
         )
@@ -177,7 +177,7 @@ def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -
     candidates: Any = problem.candidates
     if tol is None:
         entries = max(len(arms), len(candidates)) * candidates.shape[1]
-        tol = _ROUGH if entries > limits.HUGE_TABLE else _FINE
+        tol = _ROUGH if entries > cutoffs.HUGE_TABLE else _FINE
     backend = backend_of(candidates)
     xp, means = backend.xp, backend.product(candidates, truth)
     best = int(xp.argmax(means))

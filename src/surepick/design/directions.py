@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import backend_of
 from surepick.arrays.grid import coarse
 from surepick.arrays.tables import as_table, is_large
@@ -147,7 +147,7 @@ class Listed:
         if self.large:
             return self.backend.host(self.backend.quadratic(self._rows, root))
         a = np.empty(len(self._rows))
-        step = max(1, limits.SCAN_ENTRIES // max(1, root.shape[1]))
+        step = max(1, cutoffs.SCAN_ENTRIES // max(1, root.shape[1]))
         for start in range(0, len(a), step):
             image = _product(self._rows[start : start + step], root)
             a[start : start + step] = np.square(image).sum(axis=1)
@@ -303,7 +303,7 @@ def _long_pairs(image: FloatArray, floor: float) -> Iterator[tuple[IntArray, Int
     reach = np.sqrt(max(floor, 0.0)) * (1 - 1e-12)
     start = 0
     while start < len(order) and radius[start] + radius[0] >= reach:
-        stop = min(len(order), start + max(1, limits.SCAN_ENTRIES // max(1, start + 256)))
+        stop = min(len(order), start + max(1, cutoffs.SCAN_ENTRIES // max(1, start + 256)))
         # radius is decreasing, so the columns worth looking at are the first few
         columns = int(np.searchsorted(-radius, radius[start] - reach, side="right"))
         columns = min(columns, stop)

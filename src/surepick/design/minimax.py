@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.tables import as_table
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability, whole
@@ -131,7 +131,7 @@ def _distinct(arms: FloatArray) -> tuple[IntArray, IntArray]:
     A few duplicates do no harm and share their weight; many would crowd the working set,
     which small problems are part of as a whole.
     """
-    if len(arms) <= limits.ALL_ARMS:
+    if len(arms) <= cutoffs.ALL_ARMS:
         everyone = np.arange(len(arms))
         return everyone, everyone
     sign = np.sign(arms[np.arange(len(arms)), np.argmax(arms != 0, axis=1)])

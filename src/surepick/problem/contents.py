@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
 from surepick.arrays.tables import as_table, is_large, table_digest
 from surepick.arrays.types import FloatArray
@@ -228,7 +228,7 @@ class Contents:
     def by_reference(self) -> bool:
         """Whether certificates and saved runs refer to the arms instead of containing them."""
         entries = max(self.n_arms, self.n_candidates) * self.n_features
-        return not self.backend.plain or entries > limits.EMBEDDED_TABLE
+        return not self.backend.plain or entries > cutoffs.EMBEDDED_TABLE
 
     def reference(self) -> dict[str, Any]:
         """Shapes, digests and labels: what a file says that does not contain this problem."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import IntArray
 
@@ -39,7 +39,7 @@ def first_equal(rows: Any, backend: Backend) -> IntArray:
     runs = [np.append(run, run[-1] + 1) for run in runs]  # places of neighbours in the order
     ends = np.cumsum([len(run) for run in runs])
     # Many at once: among ten million rows thousands are neighbours by chance.
-    piece = ends // max(1, limits.BLOCK_BYTES["cpu"] // (8 * width))
+    piece = ends // max(1, cutoffs.BLOCK_BYTES["cpu"] // (8 * width))
     for number in range(int(piece[-1]) + 1):
         some = runs[slice(*np.searchsorted(piece, [number, number + 1]))]
         if some:

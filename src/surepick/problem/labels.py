@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.validate import as_labels, is_dataframe
 
 
@@ -69,7 +69,7 @@ def make_labels(source: Any, labels: Any, count: int, name: str) -> Labels:
         return as_labels(labels, count, name)
     if is_dataframe(source):
         return as_labels(source.index, count, f"{name} (the DataFrame's index)")
-    if count > limits.WRITTEN_LABELS:
+    if count > cutoffs.WRITTEN_LABELS:
         return RowNumbers(count)
     return tuple(str(i) for i in range(count))
 
@@ -132,7 +132,7 @@ def describe_labels(labels: Labels) -> list[str] | dict[str, str] | None:
     """
     if isinstance(labels, RowNumbers) or labels == RowNumbers(len(labels)):
         return None
-    if len(labels) <= limits.WRITTEN_LABELS:
+    if len(labels) <= cutoffs.WRITTEN_LABELS:
         return list(labels)
     text = json.dumps(labels, separators=(",", ":"))
     return {"sha256": hashlib.sha256(text.encode()).hexdigest()}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Pulls
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.grid import coarse
 from surepick.arrays.tables import is_large
@@ -43,13 +43,13 @@ def solve(problem: Problem, key: Any, make: Callable[[], Any], tol: float | None
         from surepick.design import minimax
 
         features, directions = _on_host_if_small(problem, problem.features), make()
-        crowded = problem.n_arms > limits.NEWTON_ARMS and not _is_small(problem)
-        if crowded or problem.n_arms * problem.rank > limits.HUGE_TABLE:
+        crowded = problem.n_arms > cutoffs.NEWTON_ARMS and not _is_small(problem)
+        if crowded or problem.n_arms * problem.rank > cutoffs.HUGE_TABLE:
             result = minimax(
-                features, directions, tol=limits.ROUGH_GAP, max_rounds=limits.ROUGH_LOOKS
+                features, directions, tol=cutoffs.ROUGH_GAP, max_rounds=cutoffs.ROUGH_LOOKS
             )
             return _rounded(_tightened(problem, directions, result))
-        exact = 1e-3 if problem.n_arms <= limits.EXACT_ARMS else 1e-2
+        exact = 1e-3 if problem.n_arms <= cutoffs.EXACT_ARMS else 1e-2
         result = minimax(features, directions, tol=exact if tol is None else tol)
         return _rounded(Solved(result.weights, result.value, result.gap))
 
@@ -213,7 +213,7 @@ def cycle(problem: Problem, key: Any, design: Solved, directions: Directions) ->
     def compute() -> Pulls:
         best, loss = None, math.inf
         n = problem.rank
-        while n <= limits.CYCLE_PULLS * problem.rank:
+        while n <= cutoffs.CYCLE_PULLS * problem.rank:
             counts = whole_pulls(problem, design.weights, n)
             own = worst_variance(problem, counts, directions) * float(counts.sum()) / design.rho
             own = coarse(own)

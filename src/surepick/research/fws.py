@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.grid import product
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import IntArray
@@ -84,7 +84,7 @@ class FrankWolfeState(GlrState):
             step=np.empty(K),
             factor=np.zeros((d, d)),
             shift=np.empty(d),
-            room=np.array([limits.GAME_ENTRIES, 0]),
+            room=np.array([cutoffs.GAME_ENTRIES, 0]),
         )
         self.update, self.choose, self.many = update, choose, many
 

@@ -33,7 +33,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.memory import demand_memory
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -90,10 +90,10 @@ class LinGameC(AdaptiveGlr):
     def begin(self, problem: Problem, rng: np.random.Generator) -> LinGameState:
         """A fresh state; nothing is drawn at random."""
         experts = len(problem.distinct) * problem.n_arms
-        if experts > limits.MOST_EXPERTS:
+        if experts > cutoffs.MOST_EXPERTS:
             raise InvalidInputError(
                 f"lingame-c keeps a weight for every candidate and arm, {experts:,} here, more "
-                f"than {limits.MOST_EXPERTS:,}; use lingame"
+                f"than {cutoffs.MOST_EXPERTS:,}; use lingame"
             )
         return LinGameCState(self, problem)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.problem import Problem
 from surepick.run.codec import encode
 from surepick.run.order import RULE
@@ -176,5 +176,5 @@ def comes_out_alike(body: dict[str, Any], entries: int) -> bool:
     if not isinstance(made, dict):
         return False
     problem = body.get("problem")
-    large = entries > limits.LARGE_TABLE or (isinstance(problem, dict) and problem.get("large"))
+    large = entries > cutoffs.LARGE_TABLE or (isinstance(problem, dict) and problem.get("large"))
     return made == made_here() or (made.get("pulls_rule") == PULLS_RULE and not large)

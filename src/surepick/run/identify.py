@@ -11,7 +11,7 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.types import IntArray
 from surepick.calls.kept import AUTO, UNKNOWN, Kept, called, place
 from surepick.calls.many import Calls
@@ -233,7 +233,7 @@ def identify(
 
     def long() -> bool:
         nonlocal warned
-        if not warned and run.samples >= limits.LONG_RUN * problem.rank:
+        if not warned and run.samples >= cutoffs.LONG_RUN * problem.rank:
             warned = True
             _log.warning(_doubts(run))
         return False

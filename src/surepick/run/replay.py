@@ -26,7 +26,7 @@ import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, ToldPulls
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.conditions import read_stated
 from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
@@ -95,7 +95,7 @@ def _replayed(
 ) -> str:
     end = None if patience is None else time.monotonic() + patience
     if end is not None and (
-        problem.n_arms * problem.n_features > limits.LARGE_TABLE
+        problem.n_arms * problem.n_features > cutoffs.LARGE_TABLE
         or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)

@@ -11,7 +11,7 @@ from surepick import plugins
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import Best
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.conditions import CONDITIONS, aside, duration, read_stated
 from surepick.errors import CertificateError, SurepickError
 from surepick.problem.contents import read_misfit
@@ -127,7 +127,7 @@ def _entries(body: dict[str, Any]) -> int:
     """How many numbers the features of a certificate's arms are."""
     arms = body["problem"]["arms"]
     if isinstance(arms, dict):  # very many, which it only refers to
-        return limits.EMBEDDED_TABLE + 1
+        return cutoffs.EMBEDDED_TABLE + 1
     return len(arms) * max(len(arms[0]), 1) if len(arms) else 0
 
 

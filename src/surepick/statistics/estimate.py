@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import Backend, backend_of
 from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
@@ -77,7 +77,7 @@ class LeastSquares:
             Width of all comparisons, instead of their own.
         """
         backend = backend_of(points)
-        if points.shape[0] <= limits.EVERY_PAIR:
+        if points.shape[0] <= cutoffs.EVERY_PAIR:
             return self._by_anyone(backend.host(points), level, threshold)
         return self._by_leaders(backend, points, level, threshold)
 
@@ -88,8 +88,8 @@ class LeastSquares:
         means = points @ self.theta
         by = np.empty(n, dtype=np.int64)
         gap, width = np.empty(n), np.empty(n)
-        for start in range(0, n, limits.COMPARED_ROWS):
-            rows = slice(start, min(start + limits.COMPARED_ROWS, n))
+        for start in range(0, n, cutoffs.COMPARED_ROWS):
+            rows = slice(start, min(start + cutoffs.COMPARED_ROWS, n))
             gaps = means[None, :] - means[rows, None]
             if threshold is None:
                 variances = norms[None, :] + norms[rows, None] - 2.0 * white[rows] @ white.T
@@ -112,12 +112,12 @@ class LeastSquares:
         by = np.zeros(n, dtype=np.int64)
         gap, width = np.full(n, -np.inf), np.zeros(n)
         left: IntArray = np.arange(n)
-        order, _ = backend.largest(backend.product(points, self.theta), sum(limits.LEADERS))
-        ends = np.cumsum(limits.LEADERS)
+        order, _ = backend.largest(backend.product(points, self.theta), sum(cutoffs.LEADERS))
+        ends = np.cumsum(cutoffs.LEADERS)
         for leaders in np.split(order, ends[:-1]):
             self._challenge(backend, points, left, leaders, level, threshold, (by, gap, width))
             left = left[gap[left] <= width[left]]
-            if len(left) <= limits.EVERY_PAIR:
+            if len(left) <= cutoffs.EVERY_PAIR:
                 rest = self._by_anyone(backend.rows(points, left), level, threshold)
                 by[left], gap[left], width[left] = left[rest.by], rest.gap, rest.width
                 break

@@ -12,7 +12,7 @@ from surepick.algorithms.limits.limit import Limit, parse_limits
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.questions import Against, Asked, Best
-from surepick.arrays import limits as cutoffs
+from surepick.arrays import cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem

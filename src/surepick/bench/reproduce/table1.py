@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.bench.reproduce.theorem import phase_bounds, theorem_1
 from surepick.design import complexity, one_direction
 from surepick.simulate import Instance
@@ -51,7 +51,7 @@ def lingape_complexity(instance: Instance) -> float:
     problem, gaps = instance.problem, instance.gaps
     best, n = instance.best, problem.n_candidates
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    if len(pairs) > limits.COMPLEXITY_PAIRS:
+    if len(pairs) > cutoffs.COMPLEXITY_PAIRS:
         pairs = [(best, j) for j in range(n) if j != best]
     share = np.zeros(problem.n_arms)
     for i, j in pairs:

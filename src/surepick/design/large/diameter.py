@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 
@@ -32,7 +32,7 @@ def long_pairs(
     image -= backend.put(centre @ root)
     squared = backend.squares(image)
     count, dim = image.shape
-    most = int(limits.SEARCH_WORK["gpu" if backend.on_gpu else "cpu"] / (count * dim)) // _AT_ONCE
+    most = int(cutoffs.SEARCH_WORK["gpu" if backend.on_gpu else "cpu"] / (count * dim)) // _AT_ONCE
     order, radius2 = backend.largest(squared, min(count, max(1, most) * _AT_ONCE + 2))
     radius = np.sqrt(np.append(radius2, [0.0, 0.0]))
     found: list[tuple[IntArray, IntArray, FloatArray]] = []
@@ -93,7 +93,7 @@ def diameter_bound(backend: Backend, points: Any, root: FloatArray, centre: Floa
     order, squares = backend.largest(squared, count)
     radius = np.sqrt(squares)
     most = float(radius[0] + radius[min(1, count - 1)]) ** 2
-    if 0.5 * count * count * dim > limits.BOUND_WORK[place]:
+    if 0.5 * count * count * dim > cutoffs.BOUND_WORK[place]:
         return most
     there, offset = backend.put(root), backend.put(centre @ root)
     image = xp.empty((count, dim), dtype=xp.float32, device=backend.device)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import coarse
 from surepick.arrays.screening import longest
@@ -213,7 +213,7 @@ class FirstOrder:
     def _pruned(self, upper: Upper) -> Upper:
         """A design with the same A(w) on as few arms as needed."""
         most = self.dim * (self.dim + 1) // 2 + 1
-        if len(upper.arms) <= most or most > limits.PRUNED_ARMS:
+        if len(upper.arms) <= most or most > cutoffs.PRUNED_ARMS:
             return upper
         weights = prune(self.backend.rows(self.table, upper.arms), upper.weights)
         keep = weights > 0

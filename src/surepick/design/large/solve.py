@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import backend_of
 from surepick.arrays.progress import report
 from surepick.arrays.tables import is_large
@@ -26,7 +26,7 @@ def needs_scans(arms: Any, directions: Directions, tol: float) -> bool:
         return True
     entries = max(arms.shape[0], _rows(directions)) * arms.shape[1]
     large = is_large(arms) or directions.large
-    return entries > limits.HUGE_TABLE or (large and tol >= limits.ROUGH_GAP)
+    return entries > cutoffs.HUGE_TABLE or (large and tol >= cutoffs.ROUGH_GAP)
 
 
 def _rows(directions: Directions) -> int:
@@ -50,7 +50,7 @@ def solve_large(
     if worst == 0 or values[0] == 0:
         return nothing_to_estimate(arms, near and spread_out(*near, arms.shape[0]))
     solver = FirstOrder(backend, table, whiten, directions, near, seed)
-    goal, last_gain, stopped = max(tol, limits.ROUGH_GAP), 0, False
+    goal, last_gain, stopped = max(tol, cutoffs.ROUGH_GAP), 0, False
     while solver.gap > goal and solver.seen > (1.0 + goal) * solver.lower.value:
         if solver.looks >= max_rounds or solver.looks - last_gain >= _PATIENCE:
             break

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -231,8 +231,8 @@ def labels_of(
     labels = [str(cell) for cell in cells]
     seen: dict[str, int] = {}
     for i, text in enumerate(labels):
-        if len(text) > limits.LONGEST_LABEL or not text.isprintable():
-            as_passage(text, f"{table.at(i, label)}: the label", limits.LONGEST_LABEL)
+        if len(text) > cutoffs.LONGEST_LABEL or not text.isprintable():
+            as_passage(text, f"{table.at(i, label)}: the label", cutoffs.LONGEST_LABEL)
         first = seen.setdefault(as_seen(text), i)
         if first != i:
             same = "is that" if labels[first] == text else "looks the same as that"

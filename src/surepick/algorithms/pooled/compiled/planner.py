@@ -15,7 +15,7 @@ from surepick.algorithms.pooled.compiled.kernels import (
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.algorithms.pooled.prices import per_money, spanning_arms
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.cache import PlanCache
 from surepick.arrays.grid import coarse
 from surepick.arrays.tables import read_only
@@ -109,16 +109,16 @@ class CompiledPlanner(Planner):
 
 def _longest(judges: BlockDesign) -> Any:
     """As many directions as can be looked at."""
-    if len(judges.directions) <= limits.COMPILED_DESIGN:
+    if len(judges.directions) <= cutoffs.COMPILED_DESIGN:
         return slice(None)
     length = coarse((judges.directions**2).sum(axis=1))
-    return np.sort(np.argsort(-length, kind="stable")[: limits.COMPILED_DESIGN])
+    return np.sort(np.argsort(-length, kind="stable")[: cutoffs.COMPILED_DESIGN])
 
 
 def _first_design(problem: Problem) -> FloatArray:
     """Weights with a small worst variance of the candidates around their centre."""
     arms, points = per_money(problem, problem.features), problem.targets[problem.distinct]
-    if max(len(arms), len(points)) > limits.COMPILED_DESIGN:
+    if max(len(arms), len(points)) > cutoffs.COMPILED_DESIGN:
         from surepick.design import g_optimal
 
         base = coarse(g_optimal(arms, tol=0.1).weights)
@@ -136,7 +136,7 @@ def block_design(
     arms: FloatArray, directions: FloatArray, start: FloatArray, shares: FloatArray
 ) -> tuple[FloatArray, float]:
     """Design for these directions, to a few percent, and its value; updates ``shares``."""
-    if max(len(arms), len(directions)) > limits.COMPILED_DESIGN:
+    if max(len(arms), len(directions)) > cutoffs.COMPILED_DESIGN:
         from surepick.design import minimax
 
         result = minimax(arms, directions, tol=0.1, start=start)

@@ -14,7 +14,7 @@ from surepick.algorithms.pooled.large.rounding import round_many, round_many_in_
 from surepick.algorithms.pooled.pace import USUAL
 from surepick.algorithms.pooled.parts import Parts, dealt
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.cache import PlanCache
 from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
@@ -62,7 +62,7 @@ class LargePlanner(Planner):
         """
         count = self._count
         weights = FewWeights(np.arange(count), np.full(count, 1.0 / count), count)
-        judges = np.arange(min(count, limits.ROUNDING_DIRECTIONS))
+        judges = np.arange(min(count, cutoffs.ROUNDING_DIRECTIONS))
         vectors, own = Leads(self._points, centre, None).vectors(judges), np.ones(len(judges))
         self._gaps.append(0.0)
         return BlockDesign(weights, count - 1.0, vectors, own / len(own), np.zeros(len(own)))
@@ -97,7 +97,7 @@ class LargePlanner(Planner):
         result = minimax(
             self.problem.features,
             leads,
-            tol=limits.BLOCK_GAP,
+            tol=cutoffs.BLOCK_GAP,
             start=None if start is None else (start.indices, start.values),
             seed=(old, shares[old]) if len(old) else None,
             max_rounds=looks,
@@ -108,7 +108,7 @@ class LargePlanner(Planner):
             shares[result.directions] = coarse(result.direction_weights)
             self._shared = shares, result.directions
         told = coarse(result.direction_weights)
-        heavy = np.argsort(-told, kind="stable")[: limits.ROUNDING_DIRECTIONS]
+        heavy = np.argsort(-told, kind="stable")[: cutoffs.ROUNDING_DIRECTIONS]
         chosen = result.directions[heavy]
         vectors, own = leads.vectors(chosen), told[heavy]
         lacked = np.zeros(len(chosen)) if nats is None else self._b.rows(nats, chosen)

@@ -12,7 +12,7 @@ import numpy as np
 
 from surepick.algorithms.pooled.parts import OPEN, PART_CUTS, PARTS, cost_in_parts
 from surepick.algorithms.pooled.planner import BlockDesign
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.grid import TIED, coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design import round_design
@@ -45,7 +45,7 @@ def round_many(
     due = n - len(spanning) if must_span else n
     ways = [_even(weights, due)]
     ways += [_apportion(weights, due, cut) for cut in _CUTS]
-    if n <= limits.GREEDY_PULLS * arms.shape[1]:
+    if n <= cutoffs.GREEDY_PULLS * arms.shape[1]:
         ways.append(_greedy(arms, weights, due, directions, shares))
     extra = np.zeros(len(arms), dtype=np.int64)
     if must_span:
@@ -158,7 +158,7 @@ def _greedy(
     With P = V⁻¹ and B = Σ shares y yᵀ a pull of x lowers it by xᵀPBPx / (1 + xᵀPx).
     """
     dim = arms.shape[1]
-    used = np.sort(np.argsort(-weights, kind="stable")[: limits.GREEDY_ARMS * dim])
+    used = np.sort(np.argsort(-weights, kind="stable")[: cutoffs.GREEDY_ARMS * dim])
     x = arms[used]
     scaled = directions * np.sqrt(shares / shares.sum())[:, None]
     moments = scaled.T @ scaled

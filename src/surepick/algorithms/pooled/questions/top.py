@@ -19,7 +19,7 @@ from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.round import Round
-from surepick.arrays import limits
+from surepick.arrays import cutoffs
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, level, reached
 from surepick.arrays.types import FloatArray, IntArray
@@ -160,7 +160,7 @@ class TopM(Question):
             wanted[row], lacks[row] = need, nats
         ahead, behind = np.repeat(leading, len(out)), np.tile(out, self.m)
         wanted, lacks = coarse(wanted.ravel()), coarse(lacks.ravel())
-        most = np.argsort(-wanted, kind="stable")[: limits.COMPILED_DESIGN]
+        most = np.argsort(-wanted, kind="stable")[: cutoffs.COMPILED_DESIGN]
         most = np.sort(most[wanted[most] > 0])
         return Lacking(wanted[most], lacks[most], (ahead[most], behind[most]))
 

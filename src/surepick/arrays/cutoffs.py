@@ -1,7 +1,7 @@
 """What counts as large: every cut-off between two ways of doing the same thing, in one place.
 
 They decide about time and memory; what is promised holds on both sides of each. Read them as
-``limits.NAME``, so that a test that changes one changes it for everybody.
+``cutoffs.NAME``, so that a test that changes one changes it for everybody.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms import registry
-from surepick.arrays import limits, tables
+from surepick.arrays import cutoffs, tables
 from surepick.arrays.backend import HOST, Backend
 from surepick.errors import CancelledError, InvalidInputError, OutOfMemoryError
 
@@ -79,7 +79,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
         return pulled
 
     expected = play()
-    monkeypatch.setattr(limits, "GAME_ENTRIES", 1)
+    monkeypatch.setattr(cutoffs, "GAME_ENTRIES", 1)
     assert play() == expected  # it asks, there is enough, and nothing else changes
     monkeypatch.setattr(Backend, "free_memory", lambda self: 1000)
     with pytest.raises(OutOfMemoryError, match=r"fws: the rivals .* would need"):
@@ -157,7 +157,7 @@ def warnings_of(caplog):
 
 
 def test_ties_are_warned_about_once(caplog, monkeypatch):
-    monkeypatch.setattr(limits, "LONG_RUN", 100)
+    monkeypatch.setattr(cutoffs, "LONG_RUN", 100)
     watch(sp.Problem([[1.0], [2.0], [3.0]], noise=1.0), np.zeros(3), most=2000)
     (text,) = warnings_of(caplog)
     assert "3 candidates are still in" in text
@@ -168,7 +168,7 @@ def test_ties_are_warned_about_once(caplog, monkeypatch):
 
 def test_rewards_that_contradict_the_model_are_warned_about(caplog, monkeypatch):
     """As measured without noise by somebody whose model is wrong."""
-    monkeypatch.setattr(limits, "LONG_RUN", 100)
+    monkeypatch.setattr(cutoffs, "LONG_RUN", 100)
     problem = sp.Problem(
         [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], labels=list("abcd"), noise=1.0
     )
@@ -180,7 +180,7 @@ def test_rewards_that_contradict_the_model_are_warned_about(caplog, monkeypatch)
 
 def test_runs_with_a_budget_and_short_runs_are_not_warned_about(caplog, monkeypatch):
     sp.identify(sp.Problem(ARMS, noise=1.0), measure_batch=lambda a: 5 * ARMS[a] @ [1.0, 0, 0])
-    monkeypatch.setattr(limits, "LONG_RUN", 10)
+    monkeypatch.setattr(cutoffs, "LONG_RUN", 10)
     sp.identify(sp.Problem([[1.0], [2.0]], noise=1.0), lambda arm: 0.0, max_samples=500)
     assert warnings_of(caplog) == []
 
