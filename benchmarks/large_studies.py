@@ -60,7 +60,7 @@ def make_large(url: str, rewards: int) -> None:
             now = range(at.told, min(at.size, at.told + len(values)))
             arms = line.arms(now.start, now.stop)
             told = zip(now, arms, values)
-            tx.add_tells(number, [Tell(at.first + i, arm, v, "w", at.now) for i, arm, v in told])
+            tx.add(number, *(Tell(at.first + i, arm, v, "w", at.now) for i, arm, v in told))
             tx.set_progress(number, replace(at, asked=now.stop, told=now.stop))
 
         study.storage.write(write)

@@ -40,13 +40,13 @@ class Faulty(MemoryStorage):
 
 
 class _Overwrites(_MemoryTransaction):
-    def add_tells(self, study, new):
-        self._studies[study].tells.update({tell.pull: tell for tell in new})
+    def add(self, study, *rows):
+        self._rows(study, type(rows[0])).update({row.pull: row for row in rows})
 
 
 class _ForgetsTokens(_MemoryTransaction):
-    def add_tells(self, study, new):
-        super().add_tells(study, [replace(tell, token=None) for tell in new])
+    def add(self, study, *rows):
+        super().add(study, *(replace(tell, token=None) for tell in rows))
 
 
 class _SeesOthers(_MemoryTransaction):
@@ -61,8 +61,8 @@ class _StandsStill(_MemoryTransaction):
 
 
 class _Rounds(_MemoryTransaction):
-    def add_tells(self, study, new):
-        super().add_tells(study, [replace(tell, value=float(f"{tell.value:.6g}")) for tell in new])
+    def add(self, study, *rows):
+        super().add(study, *(replace(tell, value=float(f"{tell.value:.6g}")) for tell in rows))
 
 
 FAULTS = {

@@ -183,7 +183,7 @@ def test_of_two_who_measure_a_pull_the_one_whose_token_is_good_keeps_it(known, g
         return tx.leases(study.desk.record.id, [pull.id])[pull.id]
 
     both = {"token": held["first"], "second": "ben", "second_token": held["second"]}
-    storage.write(lambda tx: tx.change_leases(study.desk.record.id, [replace(lease(tx), **both)]))
+    storage.write(lambda tx: tx.change(study.desk.record.id, replace(lease(tx), **both)))
     known.revoke(held[gone])
     kept = storage.read(lease)
     stays = ("ben", held["second"]) if gone == "first" else ("ann", held["first"])

@@ -40,13 +40,13 @@ def test_nothing_is_left_of_a_removed_study(storage_url):
 
     def fill(tx):
         for study in (kept, gone):
-            tx.add_batch(study, BatchRecord(0, 0, 10, "[]"))
+            tx.add(study, BatchRecord(0, 0, 10, "[]"))
             tx.set_snapshot(study, 0, "run")
             tx.add_past(study, "{}")
-            tx.add_link(study, Link(0, "created", "{}", 0.0, "0" * 64))
-            tx.add_leases(study, [Lease(0, 1, "w", 5.0)])
-            tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
-            tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+            tx.add(study, Link(0, "created", "{}", 0.0, "0" * 64))
+            tx.add(study, Lease(0, 1, "w", 5.0))
+            tx.add(study, Tell(1, 1, 2.0, "w", 0.0))
+            tx.add(study, Event(1, 1, "late", "w", 2.0, "", 0.0))
 
     storage.write(fill)
     before = storage.read(lambda tx: everything(tx, kept))

@@ -13,6 +13,7 @@ import surepick as sp
 from surepick.cli import cli
 from surepick.errors import StudyDamagedError
 from surepick.storage import open_storage
+from surepick.storage.records import Link
 from surepick.storage.sql import sums
 from surepick.study import chain
 
@@ -211,9 +212,9 @@ def test_a_study_whose_chain_is_gone_is_refused(storage_url, finish, which):
             tx.execute(text(f"DELETE FROM surepick_chain{which}"))
         engine.dispose()
     elif which:
-        del study.storage._studies[study._record.id].chain[0]
+        del study.storage._studies[study._record.id].rows[Link][0]
     else:
-        study.storage._studies[study._record.id].chain.clear()
+        study.storage._studies[study._record.id].rows[Link].clear()
     refused = pytest.raises(StudyDamagedError, match=r"'s' was changed: .*chain")
     with refused:
         check(study)
@@ -230,7 +231,7 @@ def test_a_study_whose_chain_is_gone_is_refused(storage_url, finish, which):
 def test_a_study_whose_chain_goes_under_way_goes_no_further():
     study = make("memory://under way")
     work(study, 1)
-    study.storage._studies[study._record.id].chain.clear()
+    study.storage._studies[study._record.id].rows[Link].clear()
     with pytest.raises(StudyDamagedError, match="chain is gone"):
         work(study)
 

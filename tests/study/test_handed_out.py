@@ -8,6 +8,7 @@ import pytest
 
 import surepick as sp
 from surepick.errors import StudyDamagedError
+from surepick.storage.records import Tell
 from surepick.study.desk.opened import check_handed_out
 
 PROBLEM = sp.Problem.unstructured(["a", "b", "c", "d"], noise="symmetric")
@@ -57,8 +58,8 @@ def test_an_order_that_was_not_kept_is_found(storage_url):
         tells = tx.tells(record.id, range(8))
         first = tells[0]
         other = next(one for one in tells.values() if one.arm != first.arm)
-        tx.drop_tells(record.id, [first.pull, other.pull])
-        tx.add_tells(record.id, [replace(first, arm=other.arm), replace(other, arm=first.arm)])
+        tx.drop(record.id, Tell, [first.pull, other.pull])
+        tx.add(record.id, replace(first, arm=other.arm), replace(other, arm=first.arm))
 
     study.storage.write(swap)
     with pytest.raises(

@@ -345,7 +345,7 @@ class Machine(RuleBasedStateMachine):
         def expire(tx):
             (lease,) = tx.leases(self.id, [pull]).values()
             at = tx.progress(self.id, lock=True)
-            tx.change_leases(self.id, [replace(lease, until=at.now)])
+            tx.change(self.id, replace(lease, until=at.now))
 
         self.storage.write(expire)
         self.back_in_line(pull)

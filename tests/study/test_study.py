@@ -464,7 +464,7 @@ def test_a_log_that_contradicts_the_study_is_noticed(make, storage_url):
     work(study)
 
     def tamper(tx):
-        tx.add_tells(study.desk.record.id, [leases.Tell(99, 0, 1.0, None, 0.0)])
+        tx.add(study.desk.record.id, leases.Tell(99, 0, 1.0, None, 0.0))
         at = tx.progress(study.desk.record.id, lock=True)
         tx.set_progress(study.desk.record.id, at.after(1, True))
 

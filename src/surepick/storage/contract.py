@@ -31,6 +31,8 @@ from surepick.storage.records import (
 )
 
 T = TypeVar("T")
+Numbered = BatchRecord | Lease | Tell | Period | Report  #: rows that may be changed
+Row = Numbered | Link | Event
 
 
 class Transaction(ABC):
@@ -80,11 +82,23 @@ class Transaction(ABC):
             raise UnknownStudyError("the study has been deleted")
         return found
 
-    # -- batches and snapshots -------------------------------------------------------------
+    # -- rows ------------------------------------------------------------------------------
     @abstractmethod
-    def add_batch(self, study: int, batch: BatchRecord) -> None:
-        """Add a batch; its number must be new."""
+    def add(self, study: int, *rows: Row) -> None:
+        """Add rows of one kind; an error where a study has their number or pull, or name, already.
 
+        Links and periods are those of a (locked) study; a pull can have only one reward.
+        """
+
+    @abstractmethod
+    def change(self, study: int, *rows: Numbered) -> None:
+        """Put rows of one kind in the place of those of the same number or pull."""
+
+    @abstractmethod
+    def drop(self, study: int, kind: type[Lease | Tell], pulls: Sequence[int]) -> None:
+        """Remove pulls from those that are out, or from those that have rewards."""
+
+    # -- batches and snapshots -------------------------------------------------------------
     @abstractmethod
     def batch(self, study: int, number: int) -> BatchRecord | None:
         """The batch of this number."""
@@ -92,10 +106,6 @@ class Transaction(ABC):
     @abstractmethod
     def close_batch(self, study: int, number: int, survivors: int) -> None:
         """Write how many candidates are still in after this batch."""
-
-    @abstractmethod
-    def change_batch(self, study: int, batch: BatchRecord) -> None:
-        """Write a batch anew that is there already, as a report of traffic was corrected."""
 
     @abstractmethod
     def closed_batches(self, study: int, last: int) -> list[Closed]:
@@ -127,10 +137,6 @@ class Transaction(ABC):
 
     # -- the chain -------------------------------------------------------------------------
     @abstractmethod
-    def add_link(self, study: int, link: Link) -> None:
-        """Add to the chain of the (locked) study; its number must be new."""
-
-    @abstractmethod
     def last_link(self, study: int) -> Link | None:
         """The newest link, if there is any."""
 
@@ -139,18 +145,6 @@ class Transaction(ABC):
         """The links in order; all of them, or these kinds."""
 
     # -- leases ----------------------------------------------------------------------------
-    @abstractmethod
-    def add_leases(self, study: int, new: Sequence[Lease]) -> None:
-        """Add pulls that are handed out for the first time."""
-
-    @abstractmethod
-    def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
-        """Write worker, time and attempts of pulls that are there already."""
-
-    @abstractmethod
-    def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
-        """Remove pulls, as they have been told."""
-
     @abstractmethod
     def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
         """Those of these pulls that are handed out or waiting."""
@@ -177,18 +171,6 @@ class Transaction(ABC):
 
     # -- the log ---------------------------------------------------------------------------
     @abstractmethod
-    def add_tells(self, study: int, new: Sequence[Tell]) -> None:
-        """Add rewards that count; a pull can have only one."""
-
-    @abstractmethod
-    def change_tells(self, study: int, changed: Sequence[Tell]) -> None:
-        """Write the corrected values of rewards that are there already."""
-
-    @abstractmethod
-    def drop_tells(self, study: int, pulls: Sequence[int]) -> None:
-        """Remove rewards, as they were withdrawn."""
-
-    @abstractmethod
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
         """What was told for these pulls."""
 
@@ -211,10 +193,6 @@ class Transaction(ABC):
         """
 
     @abstractmethod
-    def add_events(self, study: int, new: Sequence[Event]) -> None:
-        """Add to the record of everything else that was said."""
-
-    @abstractmethod
     def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
         """Add events, but raise the count of one with the same pull, kind and token, if any."""
 
@@ -228,28 +206,12 @@ class Transaction(ABC):
 
     # -- traffic ---------------------------------------------------------------------------
     @abstractmethod
-    def add_period(self, study: int, period: Period) -> None:
-        """Add a period of the (locked) study; its number and its name must be new."""
-
-    @abstractmethod
-    def name_period(self, study: int, number: int, name: str | None) -> None:
-        """Give a period that was not reported this name, which must be new; or take its name."""
-
-    @abstractmethod
     def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
         """The periods from this number up to but not including ``last``, in order."""
 
     @abstractmethod
     def period_named(self, study: int, name: str) -> Period | None:
         """The period of this name."""
-
-    @abstractmethod
-    def add_report(self, study: int, report: Report) -> None:
-        """Add the report of a period, which has none."""
-
-    @abstractmethod
-    def change_report(self, study: int, report: Report) -> None:
-        """Write the corrected content of a report that is there already."""
 
     @abstractmethod
     def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:

@@ -120,20 +120,13 @@ def _waiting(lease: Lease) -> Lease:
 
 def _write(tx: Transaction, all_of_it: Everything) -> None:
     own = tx.add_study(all_of_it.study, all_of_it.at).id
-    for batch in all_of_it.batches:
-        tx.add_batch(own, batch)
     if all_of_it.summary is not None:
         tx.set_summary(own, all_of_it.summary)
     if all_of_it.snapshot is not None:
         tx.set_snapshot(own, *all_of_it.snapshot)
     if all_of_it.past is not None:
         tx.add_past(own, all_of_it.past)
-    for link in all_of_it.links:
-        tx.add_link(own, link)
-    tx.add_leases(own, all_of_it.leases)
-    tx.add_tells(own, all_of_it.tells)
-    tx.add_events(own, all_of_it.events)
-    for period in all_of_it.periods:
-        tx.add_period(own, period)
-    for report in all_of_it.reports:
-        tx.add_report(own, report)
+    one = all_of_it
+    own_rows = (one.batches, one.links, one.leases, one.tells, one.events)
+    for rows in (*own_rows, one.periods, one.reports):
+        tx.add(own, *rows)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from surepick.errors import StudyExistsError
-from surepick.storage.contract import Storage, T, Transaction
+from surepick.storage.contract import Numbered, Row, Storage, T, Transaction
 from surepick.storage.records import (
     ENDLESS,
     BatchRecord,
@@ -40,13 +42,7 @@ class _Kept:
     snapshot: tuple[int, str] | None = None
     past: str | None = None
     summary: Summary | None = None
-    batches: dict[int, BatchRecord] = field(default_factory=dict)
-    leases: dict[int, Lease] = field(default_factory=dict)
-    tells: dict[int, Tell] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
-    chain: dict[int, Link] = field(default_factory=dict)
-    periods: dict[int, Period] = field(default_factory=dict)
-    reports: dict[int, Report] = field(default_factory=dict)
+    rows: dict[type, dict[int, Any]] = field(default_factory=lambda: defaultdict(dict))
 
 
 class MemoryStorage(Storage):
@@ -119,31 +115,53 @@ class _MemoryTransaction(Transaction):
         return None if kept is None else replace(kept.progress, now=time.monotonic())
 
     def set_progress(self, study: int, at: StudyProgress) -> None:
+        self._set(study, "progress", at)
+
+    def _set(self, study: int, name: str, value: object) -> None:
         kept = self._studies[study]
-        old, kept.progress = kept.progress, at
-        self.undo.append(lambda: setattr(kept, "progress", old))
+        old = getattr(kept, name)
+        setattr(kept, name, value)
+        self.undo.append(lambda: setattr(kept, name, old))
+
+    # -- rows ------------------------------------------------------------------------------
+    def add(self, study: int, *rows: Row) -> None:
+        if not rows:
+            return
+        kept = self._rows(study, type(rows[0]))
+        if isinstance(rows[0], Event):  # which have no number of their own
+            new: dict[int, Row] = dict(enumerate(rows, len(kept)))
+        else:
+            new = {_key(row): row for row in rows}
+        twice = kept.keys() & new.keys()
+        if twice:
+            raise AssertionError(f"stored twice: {sorted(twice)[:5]}")
+        kept.update(new)
+        self.undo.append(lambda: [kept.pop(key) for key in new])
+
+    def change(self, study: int, *rows: Numbered) -> None:
+        if rows:
+            kept = self._rows(study, type(rows[0]))
+            old = {key: kept[key] for key in map(_key, rows)}
+            kept.update((_key(row), row) for row in rows)
+            self.undo.append(lambda: kept.update(old))
+
+    def drop(self, study: int, kind: type[Lease | Tell], pulls: Sequence[int]) -> None:
+        kept = self._rows(study, kind)
+        old = {pull: kept.pop(pull) for pull in pulls}
+        self.undo.append(lambda: kept.update(old))
+
+    def _rows(self, study: int, kind: type[T]) -> dict[int, T]:
+        return self._studies[study].rows[kind]
 
     # -- batches and snapshots -------------------------------------------------------------
-    def add_batch(self, study: int, batch: BatchRecord) -> None:
-        self._add(self._studies[study].batches, {batch.number: batch})
-
     def batch(self, study: int, number: int) -> BatchRecord | None:
-        return self._studies[study].batches.get(number)
+        return self._rows(study, BatchRecord).get(number)
 
     def close_batch(self, study: int, number: int, survivors: int) -> None:
-        kept = self._studies[study].batches
-        old = kept[number]
-        kept[number] = replace(old, survivors=survivors)
-        self.undo.append(lambda: kept.update({number: old}))
-
-    def change_batch(self, study: int, batch: BatchRecord) -> None:
-        kept = self._studies[study].batches
-        old = kept[batch.number]
-        kept[batch.number] = batch
-        self.undo.append(lambda: kept.update({old.number: old}))
+        self.change(study, replace(self._rows(study, BatchRecord)[number], survivors=survivors))
 
     def closed_batches(self, study: int, last: int) -> list[Closed]:
-        kept = self._studies[study].batches
+        kept = self._rows(study, BatchRecord)
         return [
             Closed(n, b.first + b.size, b.survivors)
             for n, b in kept.items()
@@ -151,17 +169,13 @@ class _MemoryTransaction(Transaction):
         ]
 
     def set_summary(self, study: int, summary: Summary) -> None:
-        kept = self._studies[study]
-        old, kept.summary = kept.summary, summary
-        self.undo.append(lambda: setattr(kept, "summary", old))
+        self._set(study, "summary", summary)
 
     def summary(self, study: int) -> Summary | None:
         return self._studies[study].summary
 
     def set_snapshot(self, study: int, batch: int, run: str) -> None:
-        kept = self._studies[study]
-        old, kept.snapshot = kept.snapshot, (batch, run)
-        self.undo.append(lambda: setattr(kept, "snapshot", old))
+        self._set(study, "snapshot", (batch, run))
 
     def snapshot(self, study: int) -> tuple[int, str] | None:
         return self._studies[study].snapshot
@@ -174,67 +188,46 @@ class _MemoryTransaction(Transaction):
         return self._studies[study].past
 
     # -- the chain -------------------------------------------------------------------------
-    def add_link(self, study: int, link: Link) -> None:
-        self._add(self._studies[study].chain, {link.number: link})
-
     def last_link(self, study: int) -> Link | None:
-        kept = self._studies[study].chain
+        kept = self._rows(study, Link)
         return kept[max(kept)] if kept else None
 
     def links(self, study: int, kinds: Iterable[str] | None = None) -> list[Link]:
-        links = [link for _, link in sorted(self._studies[study].chain.items())]
+        links = [link for _, link in sorted(self._rows(study, Link).items())]
         return links if kinds is None else [link for link in links if link.kind in kinds]
 
     # -- leases ----------------------------------------------------------------------------
-    def add_leases(self, study: int, new: Sequence[Lease]) -> None:
-        self._add(self._studies[study].leases, {lease.pull: lease for lease in new})
-
-    def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
-        self._change(self._studies[study].leases, {lease.pull: lease for lease in changed})
-
-    def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
-        self._drop(self._studies[study].leases, pulls)
-
     def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
-        kept = self._studies[study].leases
+        kept = self._rows(study, Lease)
         return {pull: kept[pull] for pull in pulls if pull in kept}
 
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
-        leases = self._studies[study].leases.values()
+        leases = self._rows(study, Lease).values()
         holder = Holder(worker, token)
         own = [one for one in leases if holder.has(one)]
         return sorted(own, key=lambda lease: lease.pull)[:n]
 
     def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:
-        leases = [x for x in self._studies[study].leases.values() if x.pull < last]
+        leases = [x for x in self._rows(study, Lease).values() if x.pull < last]
         out = [x for x in leases if x.until > now and x.worker is not None and x.second is None]
         return sorted(out, key=lambda lease: (lease.since, lease.pull))[:n]
 
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
-        free = [x for x in self._studies[study].leases.values() if x.free(now)]
+        free = [x for x in self._rows(study, Lease).values() if x.free(now)]
         return sorted(free, key=lambda lease: (lease.until > now, lease.until, lease.pull))[:n]
 
     def count_leases(self, study: int, now: float) -> tuple[int, int]:
-        leases = self._studies[study].leases.values()
+        leases = self._rows(study, Lease).values()
         free = sum(lease.free(now) for lease in leases)
         return len(leases) - free, free
 
     # -- the log ---------------------------------------------------------------------------
-    def add_tells(self, study: int, new: Sequence[Tell]) -> None:
-        self._add(self._studies[study].tells, {tell.pull: tell for tell in new})
-
-    def change_tells(self, study: int, changed: Sequence[Tell]) -> None:
-        self._change(self._studies[study].tells, {tell.pull: tell for tell in changed})
-
-    def drop_tells(self, study: int, pulls: Sequence[int]) -> None:
-        self._drop(self._studies[study].tells, pulls)
-
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
-        kept = self._studies[study].tells
+        kept = self._rows(study, Tell)
         return {pull: kept[pull] for pull in pulls if pull in kept}
 
     def told(self, study: int, first: int, last: int) -> list[Tell]:
-        kept = self._studies[study].tells
+        kept = self._rows(study, Tell)
         if last - first <= len(kept):
             return [kept[pull] for pull in range(first, last) if pull in kept]
         return sorted((t for t in kept.values() if first <= t.pull < last), key=lambda t: t.pull)
@@ -251,29 +244,23 @@ class _MemoryTransaction(Transaction):
             found[tell.arm] = (count + 1, total + tell.value)
         return found
 
-    def add_events(self, study: int, new: Sequence[Event]) -> None:
-        kept = self._studies[study].events
-        length = len(kept)
-        kept.extend(new)
-        self.undo.append(lambda: kept.__delitem__(slice(length, None)))
-
     def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
-        kept = self._studies[study].events
+        kept = self._rows(study, Event)
         places: dict[tuple[int, str, str | None], int] = {}
-        for i, old in enumerate(kept):
+        for i, old in kept.items():
             places.setdefault((old.pull, old.kind, old.token), i)
         for event in new:
             i = places.setdefault((event.pull, event.kind, event.token), len(kept))
             if i == len(kept):
-                self.add_events(study, [event])
+                self.add(study, event)
                 continue
             old = kept[i]
             kept[i] = replace(old, count=old.count + event.count)
-            self.undo.append(lambda i=i, old=old: kept.__setitem__(i, old))
+            self.undo.append(lambda i=i, old=old: kept.update({i: old}))
 
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
         wanted = None if kinds is None else set(kinds)
-        return [e for e in self._studies[study].events if wanted is None or e.kind in wanted]
+        return [e for e in self._rows(study, Event).values() if wanted is None or e.kind in wanted]
 
     def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
         counts: dict[int, int] = {}
@@ -282,50 +269,20 @@ class _MemoryTransaction(Transaction):
         return counts
 
     # -- traffic ---------------------------------------------------------------------------
-    def add_period(self, study: int, period: Period) -> None:
-        self._add(self._studies[study].periods, {period.number: period})
-
-    def name_period(self, study: int, number: int, name: str | None) -> None:
-        kept = self._studies[study].periods
-        old = kept[number]
-        kept[number] = replace(old, name=name)
-        self.undo.append(lambda: kept.update({number: old}))
-
     def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
-        kept = sorted(self._studies[study].periods.items())
+        kept = sorted(self._rows(study, Period).items())
         return [period for number, period in kept if first <= number < last]
 
     def period_named(self, study: int, name: str) -> Period | None:
-        kept = self._studies[study].periods.values()
+        kept = self._rows(study, Period).values()
         return next((one for one in kept if one.name == name), None)
 
-    def add_report(self, study: int, report: Report) -> None:
-        self._add(self._studies[study].reports, {report.period: report})
-
-    def change_report(self, study: int, report: Report) -> None:
-        kept = self._studies[study].reports
-        old = kept[report.period]
-        kept[report.period] = replace(old, content=report.content)
-        self.undo.append(lambda: kept.update({old.period: old}))
-
     def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
-        kept = sorted(self._studies[study].reports.items())
+        kept = sorted(self._rows(study, Report).items())
         return [report for number, report in kept if first <= number < last]
 
-    def _add(self, kept: dict, new: dict) -> None:
-        """Add rows whose keys must not be there yet."""
-        twice = kept.keys() & new.keys()
-        if twice:
-            raise AssertionError(f"stored twice: {sorted(twice)[:5]}")
-        kept.update(new)
-        self.undo.append(lambda: [kept.pop(key) for key in new])
 
-    def _change(self, kept: dict, changed: dict) -> None:
-        """Put other rows in the place of those of the same keys."""
-        old = {key: kept[key] for key in changed}
-        kept.update(changed)
-        self.undo.append(lambda: kept.update(old))
-
-    def _drop(self, kept: dict, keys: Sequence[int]) -> None:
-        old = {key: kept.pop(key) for key in keys}
-        self.undo.append(lambda: kept.update(old))
+def _key(row: Row) -> int:
+    """What no two rows of a kind share: a number, a pull, or the period that a report is of."""
+    values = vars(row)
+    return next(values[name] for name in ("number", "pull", "period") if name in values)

@@ -57,7 +57,7 @@ def append(tx: Transaction, study: int, kind: str, content: dict[str, Any], now:
     number, before = (0, _FIRST) if last is None else (last.number + 1, last.digest)
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     link = Link(number, kind, text, now, _digest(before, number, kind, text, now))
-    tx.add_link(study, link)
+    tx.add(study, link)
     return link
 
 

@@ -210,7 +210,7 @@ def _beginning(
             chain.answer(tx, added.id, run.answer, text, now)
         elif batch is not None:
             first = record_of(batch, 0)
-            tx.add_batch(added.id, first)
+            tx.add(added.id, first)
             chain.propose(tx, added.id, first, text, now)
         tx.set_snapshot(added.id, 0, text)
         tx.set_summary(added.id, summary)

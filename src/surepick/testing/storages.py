@@ -127,13 +127,13 @@ def _a_removed_study_leaves_nothing_and_its_number_is_not_used_again(
     storage: Storage, study: int
 ) -> None:
     def fill(tx: Transaction) -> None:
-        tx.add_batch(study, BatchRecord(0, 0, 10, "[]"))
+        tx.add(study, BatchRecord(0, 0, 10, "[]"))
         tx.set_snapshot(study, 0, "run")
-        tx.add_leases(study, [Lease(0, 1, "w", 5.0)])
-        tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
-        tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
-        tx.add_period(study, Period(0, "monday", "[1.0]", 0, 5.0))
-        tx.add_report(study, Report(0, "{}", 6.0))
+        tx.add(study, Lease(0, 1, "w", 5.0))
+        tx.add(study, Tell(1, 1, 2.0, "w", 0.0))
+        tx.add(study, Event(1, 1, "late", "w", 2.0, "", 0.0))
+        tx.add(study, Period(0, "monday", "[1.0]", 0, 5.0))
+        tx.add(study, Report(0, "{}", 6.0))
 
     storage.write(fill)
     storage.write(lambda tx: tx.remove_study(study))
@@ -152,21 +152,21 @@ def _a_removed_study_leaves_nothing_and_its_number_is_not_used_again(
 def _what_raises_writes_nothing(storage: Storage, study: int) -> None:
     def fill(tx: Transaction) -> None:
         tx.set_progress(study, replace(START, asked=3, told=1))
-        tx.add_batch(study, BatchRecord(0, 0, 10, "[]"))
+        tx.add(study, BatchRecord(0, 0, 10, "[]"))
         tx.set_snapshot(study, 0, "run")
-        tx.add_leases(study, [Lease(5, 1, "w", 5.0), Lease(6, 1, "w", 5.0)])
-        tx.change_leases(study, [Lease(5, 1, "v", 6.0)])
-        tx.drop_leases(study, [6])
-        tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
-        tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+        tx.add(study, Lease(5, 1, "w", 5.0), Lease(6, 1, "w", 5.0))
+        tx.change(study, Lease(5, 1, "v", 6.0))
+        tx.drop(study, Lease, [6])
+        tx.add(study, Tell(1, 1, 2.0, "w", 0.0))
+        tx.add(study, Event(1, 1, "late", "w", 2.0, "", 0.0))
         tx.count_or_add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
         tx.close_batch(study, 0, 3)
         tx.set_summary(study, Summary(0, 1, 1, None))
-        tx.add_period(study, Period(0, None, "[1.0]", 0, 5.0))
-        tx.name_period(study, 0, "monday")
-        tx.add_report(study, Report(0, "{}", 6.0))
-        tx.change_report(study, Report(0, "[]", 6.0))
-        tx.change_batch(study, BatchRecord(0, 0, 11, "[1]", 2))
+        tx.add(study, Period(0, None, "[1.0]", 0, 5.0))
+        tx.change(study, Period(0, "monday", "[1.0]", 0, 5.0))
+        tx.add(study, Report(0, "{}", 6.0))
+        tx.change(study, Report(0, "[]", 6.0))
+        tx.change(study, BatchRecord(0, 0, 11, "[1]", 2))
         tx.add_study(record("b"), START)
         tx.remove_study(study)
         stop(tx)
@@ -218,10 +218,10 @@ def _periods_and_reports_come_back(storage: Storage, study: int) -> None:
     report = Report(0, '{"visits": [1000000000000]}', 7.0, "token")
 
     def fill(tx: Transaction) -> None:
-        tx.add_period(study, monday)
-        tx.add_period(study, tuesday)
-        tx.name_period(study, 0, "monday")
-        tx.add_report(study, report)
+        tx.add(study, monday)
+        tx.add(study, tuesday)
+        tx.change(study, replace(monday, name="monday"))
+        tx.add(study, report)
 
     storage.write(fill)
     same(storage.read(lambda tx: tx.periods(study)), [replace(monday, name="monday"), tuesday])
@@ -230,7 +230,7 @@ def _periods_and_reports_come_back(storage: Storage, study: int) -> None:
     same(storage.read(lambda tx: tx.period_named(study, "friday")), None)
     same(storage.read(lambda tx: tx.reports(study)), [report])
     same(storage.read(lambda tx: tx.reports(study, 1)), [])
-    storage.write(lambda tx: tx.change_report(study, replace(report, content="{}")))
+    storage.write(lambda tx: tx.change(study, replace(report, content="{}")))
     same(storage.read(lambda tx: tx.reports(study)), [replace(report, content="{}")])
 
 
@@ -244,10 +244,10 @@ def _progress_comes_back(storage: Storage, study: int) -> None:
 @_check
 def _batches_and_snapshots_come_back(storage: Storage, study: int) -> None:
     batch = BatchRecord(0, 0, 2**40, "[" + "1," * 100_000 + "1]")
-    storage.write(lambda tx: tx.add_batch(study, batch))
+    storage.write(lambda tx: tx.add(study, batch))
     same(storage.read(lambda tx: tx.batch(study, 0)), batch)
     changed = BatchRecord(0, 3, 7, "[2]", 4)
-    storage.write(lambda tx: tx.change_batch(study, changed))
+    storage.write(lambda tx: tx.change(study, changed))
     same(storage.read(lambda tx: tx.batch(study, 0)), changed)
     for number, text in ((0, "first"), (1, "x" * 2_000_000)):
         storage.write(lambda tx, n=number, t=text: tx.set_snapshot(study, n, t))
@@ -260,7 +260,7 @@ def _complete_batches_and_summaries_come_back(storage: Storage, study: int) -> N
 
     def fill(tx: Transaction) -> None:
         for number in range(3):
-            tx.add_batch(study, BatchRecord(number, 10 * number, 10, "[]"))
+            tx.add(study, BatchRecord(number, 10 * number, 10, "[]"))
         tx.close_batch(study, 1, 4)
         tx.set_summary(study, Summary(1, 9, 5, None))
 
@@ -277,7 +277,7 @@ def _complete_batches_and_summaries_come_back(storage: Storage, study: int) -> N
 @_check
 def _leases_of_a_name_are_those_of_its_token(storage: Storage, study: int) -> None:
     rows = [Lease(i, 0, "w", 9.0, token=token) for i, token in enumerate((None, "a", "b", "a"))]
-    storage.write(lambda tx: tx.add_leases(study, rows))
+    storage.write(lambda tx: tx.add(study, *rows))
     same(storage.read(lambda tx: tx.leases_of(study, "w", "a", 9)), [rows[1], rows[3]])
     same(storage.read(lambda tx: tx.leases_of(study, "w", None, 9)), [rows[0]])
 
@@ -290,14 +290,14 @@ def _pulls_of_two_workers_are_found_by_both_and_others_by_how_long_they_are_out(
     two = two.asked_for(Holder("w", "a"), "one").asked_for(Holder("v", "b"), "two")
     rows = [Lease(i, 0, "w", 90.0, since=9.0 - i) for i in (1, 2, 3)]
     others = [Lease(4, 0, None, 90.0), Lease(5, 0, "w", 10.0), Lease(6, 0, "w", 90.0)]
-    storage.write(lambda tx: tx.add_leases(study, [two, *rows, *others]))
+    storage.write(lambda tx: tx.add(study, two, *rows, *others))
     read = storage.read
     same(read(lambda tx: tx.leases_of(study, "v", "b", 9)), [two])
     same(read(lambda tx: tx.leases_of(study, "w", "a", 9)), [two])
     same(read(lambda tx: tx.leases_of(study, "v", "a", 9)), [])
     same(read(lambda tx: tx.longest_out(study, 50.0, 6, 2)), [rows[2], rows[1]])
     alone = two.given_up_by_first()
-    storage.write(lambda tx: tx.change_leases(study, [alone]))
+    storage.write(lambda tx: tx.change(study, alone))
     same(read(lambda tx: tx.leases(study, [0])), {0: alone})
     same((alone.worker, alone.token, alone.request, alone.second), ("v", "b", "two", None))
 
@@ -308,7 +308,7 @@ def _leases_from_the_future_wait_too_when_the_clock_was_set_back(
 ) -> None:
     over, fine = Lease(0, 0, "w", 90.0, since=50.0), Lease(1, 0, "w", 190.0, since=100.0)
     future = Lease(2, 0, "w", 3990.0, since=3700.0)
-    storage.write(lambda tx: tx.add_leases(study, [future, fine, over]))
+    storage.write(lambda tx: tx.add(study, future, fine, over))
     same(storage.read(lambda tx: tx.waiting(study, 100.0, 9)), [over, future])
     same(storage.read(lambda tx: tx.waiting(study, 100.0, 1)), [over])
     same(storage.read(lambda tx: tx.count_leases(study, 100.0)), (1, 2))
@@ -343,7 +343,7 @@ def _repeated_events_are_counted(storage: Storage, study: int) -> None:
 def _many_repeated_events_are_counted_each(storage: Storage, study: int) -> None:
     new = [Event(pull, 3, "conflict", "w", 1.0, "", 5.0, "a") for pull in range(1200)]
     other = Event(7, 3, "conflict", "w", 1.0, "", 5.0, "b")
-    storage.write(lambda tx: tx.add_events(study, [*new, other]))
+    storage.write(lambda tx: tx.add(study, *new, other))
     storage.write(lambda tx: tx.count_or_add_events(study, new[:1100]))
     found = storage.read(lambda tx: tx.events(study))
     same([one.count for one in found], [2] * 1100 + [1] * 101)
@@ -352,14 +352,14 @@ def _many_repeated_events_are_counted_each(storage: Storage, study: int) -> None
 @_check
 def _tells_come_back_with_their_token(storage: Storage, study: int) -> None:
     rows = [Tell(i, 1, float(i), "w", 1.0, token) for i, token in enumerate(("a", None, "b"))]
-    storage.write(lambda tx: tx.add_tells(study, rows[::-1]))
+    storage.write(lambda tx: tx.add(study, *rows[::-1]))
     same(storage.read(lambda tx: tx.told(study, 0, 2)), rows[:2])
 
 
 @_check
 def _leases_are_found_by_pull_by_worker_and_by_time(storage: Storage, study: int) -> None:
     rows = [Lease(i, i % 3, "w" if i % 2 else "v", 100.0 - i) for i in range(10)]
-    storage.write(lambda tx: tx.add_leases(study, rows))
+    storage.write(lambda tx: tx.add(study, *rows))
     read = storage.read
     same(read(lambda tx: tx.leases(study, [3, 5, 99])), {3: rows[3], 5: rows[5]})
     same(read(lambda tx: tx.leases(study, [7])), {7: rows[7]})
@@ -368,8 +368,8 @@ def _leases_are_found_by_pull_by_worker_and_by_time(storage: Storage, study: int
     same(read(lambda tx: tx.waiting(study, 93.0, 2)), [rows[9], rows[8]])
     same(read(lambda tx: tx.count_leases(study, 93.0)), (7, 3))
     changed = Lease(1, 1, None, 50.0, 4)
-    storage.write(lambda tx: tx.change_leases(study, [changed]))
-    storage.write(lambda tx: tx.drop_leases(study, [3, 5]))
+    storage.write(lambda tx: tx.change(study, changed))
+    storage.write(lambda tx: tx.drop(study, Lease, [3, 5]))
     same(
         read(lambda tx: tx.leases(study, range(1000))),
         {row.pull: row for row in [rows[0], changed, *rows[2:3], rows[4], *rows[6:]]},
@@ -380,7 +380,7 @@ def _leases_are_found_by_pull_by_worker_and_by_time(storage: Storage, study: int
 def _rewards_come_back_exactly_and_in_order(storage: Storage, study: int) -> None:
     values = [0.1, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, 3.0]
     rows = [Tell(5 - i, i, value, None, 1e9 + i / 8) for i, value in enumerate(values)]
-    storage.write(lambda tx: tx.add_tells(study, rows))
+    storage.write(lambda tx: tx.add(study, *rows))
     found = storage.read(lambda tx: tx.rewards(study, 1, 6))
     same(found.pulls.tolist(), [1, 2, 3, 4, 5])
     same(found.arms.tolist(), [4, 3, 2, 1, 0])
@@ -392,7 +392,7 @@ def _rewards_come_back_exactly_and_in_order(storage: Storage, study: int) -> Non
 @_check
 def _totals_add_up(storage: Storage, study: int) -> None:
     rows = [Tell(i, i % 3, float(i), "w", 0.0) for i in range(10)]
-    storage.write(lambda tx: tx.add_tells(study, rows))
+    storage.write(lambda tx: tx.add(study, *rows))
     found = storage.read(lambda tx: tx.totals(study, 1, 8))
     same(found, {0: (2, 9.0), 1: (3, 12.0), 2: (2, 7.0)})
     same(storage.read(lambda tx: tx.totals(study, 50, 60)), {})
@@ -400,24 +400,24 @@ def _totals_add_up(storage: Storage, study: int) -> None:
 
 @_check
 def _no_pull_is_told_twice(storage: Storage, study: int) -> None:
-    storage.write(lambda tx: tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)]))
+    storage.write(lambda tx: tx.add(study, Tell(1, 1, 2.0, "w", 0.0)))
     with raises(Exception, "(?i)stored twice|unique"):
-        storage.write(lambda tx: tx.add_tells(study, [Tell(1, 1, 3.0, "w", 0.0)]))
+        storage.write(lambda tx: tx.add(study, Tell(1, 1, 3.0, "w", 0.0)))
     same(storage.read(lambda tx: tx.tells(study, [1]))[1].value, 2.0)
 
 
 @_check
 def _rewards_are_changed_and_dropped_one_by_one(storage: Storage, study: int) -> None:
     rows = [Tell(pull, 1, float(pull), "w", 0.5, "t") for pull in range(4)]
-    storage.write(lambda tx: tx.add_tells(study, rows))
-    storage.write(lambda tx: tx.change_tells(study, [replace(rows[1], value=-0.1)]))
-    storage.write(lambda tx: tx.drop_tells(study, [2, 3]))
+    storage.write(lambda tx: tx.add(study, *rows))
+    storage.write(lambda tx: tx.change(study, replace(rows[1], value=-0.1)))
+    storage.write(lambda tx: tx.drop(study, Tell, [2, 3]))
     expected = {0: rows[0], 1: replace(rows[1], value=-0.1)}
     same(storage.read(lambda tx: tx.tells(study, range(4))), expected)
 
     def fails(tx: Transaction) -> None:
-        tx.drop_tells(study, [0])
-        tx.change_tells(study, [rows[1]])
+        tx.drop(study, Tell, [0])
+        tx.change(study, rows[1])
         raise ZeroDivisionError
 
     with raises(ZeroDivisionError):
@@ -429,7 +429,7 @@ def _rewards_are_changed_and_dropped_one_by_one(storage: Storage, study: int) ->
 def _events_are_kept_in_order_and_counted_by_arm(storage: Storage, study: int) -> None:
     kinds = ["failed", "late", "failed", "expired", "failed"]
     rows = [Event(i, i % 2, kind, "w", None, "why ☂", 1.0) for i, kind in enumerate(kinds)]
-    storage.write(lambda tx: tx.add_events(study, rows))
+    storage.write(lambda tx: tx.add(study, *rows))
     same(storage.read(lambda tx: tx.events(study)), rows)
     same(storage.read(lambda tx: tx.events(study, ["late"])), [rows[1]])
     counted = storage.read(lambda tx: tx.count_events(study, ["failed", "expired"]))
@@ -440,9 +440,9 @@ def _events_are_kept_in_order_and_counted_by_arm(storage: Storage, study: int) -
 @_check
 def _studies_do_not_see_each_other(storage: Storage, study: int) -> None:
     other = storage.write(lambda tx: tx.add_study(record("b"), START)).id
-    storage.write(lambda tx: tx.add_leases(other, [Lease(0, 0, "w", 5.0)]))
-    storage.write(lambda tx: tx.add_tells(other, [Tell(1, 1, 2.0, "w", 0.0)]))
-    storage.write(lambda tx: tx.add_events(other, [Event(1, 1, "late", "w", 2.0, "", 0.0)]))
+    storage.write(lambda tx: tx.add(other, Lease(0, 0, "w", 5.0)))
+    storage.write(lambda tx: tx.add(other, Tell(1, 1, 2.0, "w", 0.0)))
+    storage.write(lambda tx: tx.add(other, Event(1, 1, "late", "w", 2.0, "", 0.0)))
     read = storage.read
     same(read(lambda tx: tx.leases(study, [0])), {})
     same(read(lambda tx: tx.leases_of(study, "w", None, 5)), [])
@@ -477,11 +477,11 @@ def _links_are_kept_in_order_and_each_number_once(storage: Storage, study: int) 
     same(storage.read(lambda tx: tx.last_link(study)), None)
     links = [Link(n, "told", f'{{"n":{n}}}' * 500, 1e9 + n / 3, f"{n:064x}") for n in range(12)]
     for link in links:
-        storage.write(lambda tx, link=link: tx.add_link(study, link))
+        storage.write(lambda tx, link=link: tx.add(study, link))
     same(storage.read(lambda tx: tx.links(study)), links)
     same(storage.read(lambda tx: tx.last_link(study)), links[-1])
     with raises(Exception, "(?i)stored twice|unique"):
-        storage.write(lambda tx: tx.add_link(study, replace(links[3], digest="other")))
+        storage.write(lambda tx: tx.add(study, replace(links[3], digest="other")))
     same(storage.read(lambda tx: tx.links(study)), links)
     storage.write(lambda tx: tx.remove_study(study))
     again = storage.write(lambda tx: tx.add_study(record(), START)).id
@@ -492,14 +492,14 @@ def _links_are_kept_in_order_and_each_number_once(storage: Storage, study: int) 
 def _links_of_some_kinds(storage: Storage, study: int) -> None:
     links = [Link(n, "ab"[n % 2], "{}", 0.0, f"{n}") for n in range(4)]
     for link in links:
-        storage.write(lambda tx, link=link: tx.add_link(study, link))
+        storage.write(lambda tx, link=link: tx.add(study, link))
     same(storage.read(lambda tx: tx.links(study, ["b"])), links[1::2])
 
 
 @_check
 def _rewards_since_some_time(storage: Storage, study: int) -> None:
     tells = [Tell(pull, 0, float(pull), "w", 100.0 + pull) for pull in range(6)]
-    storage.write(lambda tx: tx.add_tells(study, tells))
+    storage.write(lambda tx: tx.add(study, *tells))
     found = storage.read(lambda tx: tx.rewards(study, 1, 5, since=102.0))
     same(found.pulls.tolist(), [2, 3, 4])
 
@@ -537,12 +537,10 @@ def _one_pull_in_one_step(storage: Storage) -> None:
 
         def fill(tx: Transaction, study: int = study) -> None:
             tx.set_progress(study, at)
-            tx.add_leases(
+            tx.add(
                 study,
-                [
-                    Lease(1, 5, "w", 9e9, token="mine"),
-                    Lease(2, 6, "v", 9e9, token="other", second="x", second_token="mine"),
-                ],
+                Lease(1, 5, "w", 9e9, token="mine"),
+                Lease(2, 6, "v", 9e9, token="other", second="x", second_token="mine"),
             )
 
         storage.write(fill)
@@ -587,17 +585,15 @@ def _one_reward_in_one_step(storage: Storage) -> None:
 
         def fill(tx: Transaction, study: int = study, at: StudyProgress = at) -> None:
             tx.set_progress(study, at)
-            tx.add_leases(
+            tx.add(
                 study,
-                [
-                    Lease(1, 5, "w", 9e9, token="mine"),
-                    Lease(2, 6, None, 0.0, token="mine", last="w"),
-                    Lease(4, 6, "~1", 9e9, token="mine"),
-                    Lease(5, 6, None, 0.0, 0),
-                    Lease(6, 6, "w", 9e9, token="mine", second="v", second_token="mine"),
-                ],
+                Lease(1, 5, "w", 9e9, token="mine"),
+                Lease(2, 6, None, 0.0, token="mine", last="w"),
+                Lease(4, 6, "~1", 9e9, token="mine"),
+                Lease(5, 6, None, 0.0, 0),
+                Lease(6, 6, "w", 9e9, token="mine", second="v", second_token="mine"),
             )
-            tx.add_tells(study, [Tell(0, 4, 1.5, "w", 0.0)])
+            tx.add(study, Tell(0, 4, 1.5, "w", 0.0))
 
         storage.write(fill)
         before = contents(storage, study)

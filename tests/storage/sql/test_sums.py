@@ -7,6 +7,7 @@ from tests.storage.sql import flips
 
 import surepick as sp
 from surepick.errors import StorageError, StudyDamagedError
+from surepick.storage.records import Lease
 from surepick.storage.sql import sums
 
 
@@ -64,7 +65,7 @@ def test_a_pull_that_is_hidden_by_a_damaged_page_or_index_is_no_pull_that_is_out
 
 def test_a_pull_that_is_gone_is_missed_once_nothing_is_left(storage_url):
     study, number = waiting_for_one(storage_url)
-    study.storage.write(lambda tx: tx.drop_leases(study.desk.record.id, [number]))
+    study.storage.write(lambda tx: tx.drop(study.desk.record.id, Lease, [number]))
     with pytest.raises(StudyDamagedError, match="which pulls are with whom"):
         study.ask(1, "v")
 

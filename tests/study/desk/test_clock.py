@@ -23,7 +23,7 @@ def an_hour_later(study, tx):
     at = tx.progress(number, lock=True)
     tx.set_progress(number, replace(at, claimed_until=at.claimed_until + HOUR))
     held = tx.leases(number, range(10)).values()
-    tx.change_leases(number, [replace(x, until=x.until + HOUR, since=x.since + HOUR) for x in held])
+    tx.change(number, *(replace(x, until=x.until + HOUR, since=x.since + HOUR) for x in held))
 
 
 def test_leases_from_before_are_given_to_others(study):

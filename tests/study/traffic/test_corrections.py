@@ -129,9 +129,7 @@ def test_what_is_changed_without_a_link_is_noticed():
     report = study.traffic.desk.reports()[0]
     other = report.content.replace("300", "301")
     study.storage.write(
-        lambda tx: tx.change_report(
-            study._record.id, type(report)(0, other, report.at, report.token)
-        )
+        lambda tx: tx.change(study._record.id, type(report)(0, other, report.at, report.token))
     )
     with pytest.raises(StudyDamagedError, match="period 0"):
         check_chain(study.storage, study._record)

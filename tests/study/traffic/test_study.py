@@ -20,6 +20,7 @@ from surepick.run.forecast import PERIODS
 from surepick.run.sharing import Sharing
 from surepick.statistics.lift import Lifts, Sums
 from surepick.storage.memory import MemoryStorage
+from surepick.storage.records import Report
 from surepick.study.chain import check_chain
 from surepick.study.desk import rebuild
 from surepick.study.traffic.report import Counts
@@ -208,8 +209,8 @@ def test_what_was_reported_cannot_be_changed_unnoticed(storage_url):
         site.day(study, number)
     check_chain(study.storage, study._record)
     if storage_url.startswith("memory"):
-        kept = study.storage._studies[1]
-        kept.reports[1] = kept.reports[0]
+        kept = study.storage._studies[1].rows[Report]
+        kept[1] = kept[0]
     else:
         from sqlalchemy import text
 

@@ -89,7 +89,7 @@ def tell_in_their_place(study, pull, value):
 
     def give(tx):
         (lease,) = tx.leases(number, [pull]).values()
-        tx.change_leases(number, [dataclasses.replace(lease, worker="other")])
+        tx.change(number, dataclasses.replace(lease, worker="other"))
 
     study.storage.write(give)
     assert study.tell(pull, value, "other").status == "accepted"

@@ -31,8 +31,7 @@ from surepick.errors import (
     StorageReadOnlyError,
 )
 from surepick.storage.records import ANONYMOUS, Holder, Lease
-from surepick.storage.sql import statements as sql
-from surepick.storage.sql.rows import SqlTransaction
+from surepick.storage.sql.rows import OF_PULLS, SqlTransaction
 from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
 _MIGRATING = 5_078_305_926_187_344_001  # any number, the same for all who migrate
@@ -113,7 +112,7 @@ def _by_key(query: Any, table: Any) -> Any:
     return select(found).select_from(wanted.join(found, true()))
 
 
-_SOME = {kind: _by_key(query, table) for kind, (query, table) in sql.OF_PULLS.items()}
+_SOME = {kind: _by_key(query, table) for kind, (query, table) in OF_PULLS.items()}
 
 
 class PostgresTransaction(SqlTransaction):

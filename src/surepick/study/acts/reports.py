@@ -296,12 +296,12 @@ class _Record(_OfPeriod):
 
         def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
             if due.name is None:
-                tx.name_period(study, due.number, name)
+                tx.change(study, replace(due, name=name))
             for report in missing:
-                tx.add_report(study, report)
-                tx.add_batch(study, BatchRecord(report.period, now.first, 0, _NOBODY, left))
-            tx.add_report(study, new)
-            tx.add_batch(study, BatchRecord(due.number, now.first, visits, pulls, left))
+                tx.add(study, report)
+                tx.add(study, BatchRecord(report.period, now.first, 0, _NOBODY, left))
+            tx.add(study, new)
+            tx.add(study, BatchRecord(due.number, now.first, visits, pulls, left))
             if run.stopped:
                 chain.answer(tx, study, run.answer, text, now.now)
             after = replace(now, batch=due.number + 1, first=now.first + visits)
@@ -342,7 +342,7 @@ class _Record(_OfPeriod):
                     f"shares already; {cure}"
                 )
             if not check:
-                tx.name_period(study, running[0].number, None)
+                tx.change(study, replace(running[0], name=None))
             return True
 
         if not scene.storage.write(go_on):
@@ -513,7 +513,7 @@ class _CorrectReport(_OfPeriod, Changing):
         run, left = scene.rereported(reports)
 
         def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
-            tx.change_report(study, new)
+            tx.change(study, new)
             return replace(now, first=change_batches(tx, study, due.number, reports, run, left))
 
         def same(tx: Transaction) -> bool:
@@ -576,7 +576,7 @@ def change_batches(
         elif number == first:
             pulls = dumps(told_to(run.problem, counts).pulls.columns())
         changed = replace(kept, first=visits, size=size, pulls=pulls, survivors=left[number])
-        tx.change_batch(study, changed)
+        tx.change(study, changed)
         visits += size
     return visits
 

@@ -314,19 +314,16 @@ def _change_rewards(
     there = [one for one in made if one.pull in before]
     gone = [one for one in there if one.new is None]
     back = [one for one in made if one.pull not in before and one.new is not None]
-    tx.change_tells(
-        number,
-        [_corrected(before[one.pull], one) for one in there if one.new is not None],
-    )
-    tx.drop_tells(number, [one.pull for one in gone])
+    tx.change(number, *(_corrected(before[one.pull], one) for one in there if one.new is not None))
+    tx.drop(number, Tell, [one.pull for one in gone])
     for one in back:
         value = float(one.new or 0.0)
         own = (one.by, now.now, one.token, one.stratum, one.numbers)
-        tx.add_tells(number, [Tell(one.pull, one.arm, value, *own)])
+        tx.add(number, Tell(one.pull, one.arm, value, *own))
     again = [one for one in gone if not one.counted]  # to be measured once more
     for one in again:
         free = Lease(one.pull, one.arm, None, now.now, since=now.now, stratum=one.stratum)
-        tx.add_leases(number, [free])
+        tx.add(number, free)
     early = sum(one.pull >= now.first + now.size for one in again)
     return replace(now, told=now.told - len(again) + early, early=now.early - early)
 

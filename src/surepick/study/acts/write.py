@@ -105,7 +105,7 @@ class _Writing:
         assert text is not None
         if not (self._step.finished or now.size or sends_traffic(self._study)):
             proposed = rebuild.record_of(run.ask(), now.first)
-            tx.add_batch(number, proposed)
+            tx.add(number, proposed)
             chain.propose(tx, number, proposed, text, now.now)
             now = replace(now, size=proposed.size, asked=0, told=0)
         tx.set_summary(number, replace(rebuild.summary_of(run), batch=now.batch))

@@ -155,7 +155,7 @@ class _Counter:
                 end = max(end, one.until)
             same = one.asked_for(wanted.holder, wanted.request)
             again.append(replace(same, until=end, stratum=self._belongs(one)))
-        self._tx.change_leases(self._study, again)
+        self._tx.change(self._study, *again)
         come_back = [
             one
             for one in held
@@ -212,9 +212,9 @@ class _Counter:
         until = max(one.until, self._until)
         both = replace(one, second=worker, second_token=token, until=until)
         both = both.asked_for(self._wanted.holder, self._wanted.request)
-        self._tx.change_leases(self._study, [both])
+        self._tx.change(self._study, both)
         event = Event(one.pull, one.arm, HEDGED, worker, None, "", at.now, token)
-        self._tx.add_events(self._study, [event])
+        self._tx.add(self._study, event)
         self.given.append(both)
 
     def check_out(self) -> None:
@@ -241,7 +241,7 @@ class _Counter:
             else Lease(at.first + place, arm, None, at.now, 0, since=at.now, stratum=name)
             for place, arm, name in zip(range(start, end), arms, named)
         ]
-        self._tx.add_leases(self._study, new)
+        self._tx.add(self._study, *new)
         self.at = replace(at, asked=end)
         self._tx.set_progress(self._study, self.at)
         self.given += [one for one in new if one.attempts]
@@ -264,15 +264,15 @@ class _Counter:
             )
             for x in free
         ]
-        self._tx.change_leases(self._study, again)
+        self._tx.change(self._study, *again)
         late = "not told in time"
-        self._tx.add_events(
+        self._tx.add(
             self._study,
-            [
+            *(
                 Event(x.pull, x.arm, "expired", x.worker, None, late, at.now, x.token)
                 for x in free
                 if x.worker is not None
-            ],
+            ),
         )
         self.given += again
 

@@ -65,7 +65,7 @@ def tell(
             if aside is not None and pull in aside and pull not in before:
                 before[pull], out[pull] = aside[pull], _set_aside(tx, study, lease)
                 note = Event(pull, lease.arm, AGAIN, worker, value, aside[pull], at.now, token)
-                tx.add_events(study, [note])
+                tx.add(study, note)
                 told.append(Told(pull, AGAIN, None, aside[pull]))
                 continue
             if pull in before and lease.worker is None:  # not handed out again yet: a repeat
@@ -81,8 +81,8 @@ def tell(
         vain = found.vain(reward, at.now)
         events.append(vain.event)
         told.append(vain.told)
-    tx.drop_leases(study, [one.pull for one in tells])
-    tx.add_tells(study, tells)
+    tx.drop(study, Lease, [one.pull for one in tells])
+    tx.add(study, *tells)
     tx.count_or_add_events(study, together(events))
     if tells:
         early = sum(one.pull >= at.first + at.size for one in tells)
@@ -163,7 +163,7 @@ def _set_aside(tx: Transaction, study: int, lease: Lease) -> Lease:
     """Put a pull back in line whose reading does not count."""
     last = lease.worker or lease.last
     back = replace(lease, worker=None, token=None, last=last, until=tx.progress(study).now)
-    tx.change_leases(study, [back])
+    tx.change(study, back)
     return back
 
 
@@ -200,8 +200,8 @@ def fail(
         raise UnknownPullError(f"this study never handed out pull {pull}")
     if lease is not None and lease.is_of_second(worker, token):
         event = Event(pull, lease.arm, "failed", worker, None, reason, at.now, token)
-        tx.add_events(study, [event])
-        tx.change_leases(study, [lease.given_up_by_second()])
+        tx.add(study, event)
+        tx.change(study, lease.given_up_by_second())
         return True
     theirs = lease is not None and lease.is_of(None, token) and worker in (None, lease.worker)
     if lease is None or lease.worker is None or not theirs:
@@ -209,9 +209,9 @@ def fail(
         tx.count_or_add_events(study, [late])
         return False
     failed = Event(pull, lease.arm, "failed", lease.worker, None, reason, at.now, token)
-    tx.add_events(study, [failed])
+    tx.add(study, failed)
     back = replace(lease, worker=None, last=lease.worker, until=at.now)
-    tx.change_leases(study, [back if lease.second is None else lease.given_up_by_first()])
+    tx.change(study, back if lease.second is None else lease.given_up_by_first())
     return True
 
 
@@ -235,7 +235,7 @@ def keep(
                 until = at.now + lease
                 until = until if longest is None else min(until, one.since + longest)
                 kept.append(replace(one, until=max(until, one.until)))
-    tx.change_leases(study, kept)
+    tx.change(study, *kept)
     return tx.longest_out(study, at.now, at.last, _MOST)
 
 
@@ -248,7 +248,7 @@ def fail_for_good(
         arm, now = tx.tells(study, [reward.pull])[reward.pull].arm, tx.progress(study).now
         pull, value, worker, token, _ = reward
         event = Event(pull, arm, UNMEASURED, worker, value, reason, now, token)
-        tx.add_events(study, [event])
+        tx.add(study, event)
     return told, complete
 
 

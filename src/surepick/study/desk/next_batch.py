@@ -45,7 +45,7 @@ def advance(
         chain.tell(tx, study, told, now.now, text if goes_on else None)
         if following is not None and there is None:
             there = record_of(following, now.first + now.size)
-            tx.add_batch(study.id, there)
+            tx.add(study.id, there)
             chain.propose(tx, study.id, there, text, now.now)
         elif following is None:
             chain.answer(tx, study.id, run.answer, text, now.now)
@@ -83,7 +83,7 @@ def plan_ahead(
                 tx.set_progress(study.id, free)
             return now
         stored = record_of(batch, now.last, now.batch)
-        tx.add_batch(study.id, stored)
+        tx.add(study.id, stored)
         chain.propose(tx, study.id, stored, text, now.now)
         tx.set_snapshot(study.id, now.batch, text)
         after = replace(now if now.complete else free, ahead=now.ahead + batch.size)

@@ -7,6 +7,7 @@ not heard of can be made again.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class TrafficDesk:
         if running and name is None:
             return running[-1]
         if running and running[-1].name is None:
-            tx.name_period(self._study, running[-1].number, str(name))
+            tx.change(self._study, replace(running[-1], name=str(name)))
             return tx.period_named(self._study, str(name))
         number = periods[-1].number + 1 if periods else 0
         counts = [one for one in periods if one.name not in gone]  # as if there were no others
@@ -83,7 +84,7 @@ class TrafficDesk:
             ahead = run.all_changed() if run.waiting else run
             shares = json.dumps(self.sharing.shares(ahead, before).tolist())
         new = Period(number, name, shares, at.batch, at.now)
-        tx.add_period(self._study, new)
+        tx.add(self._study, new)
         chain.split(tx, self._study, new, at.now)
         return new
 
