@@ -14,6 +14,8 @@ the next; the level of a day varies by 20 %. Cases:
   has ruled out the other, which is as good: counted as wrong;
 - tie, shares so far: the same, with the rates weighed by who has come so far instead of by shares
   stated beforehand, as one might, too (that is no bet: what it compares changes with who came);
+- number: versions compared with a number that one of them has exactly in this mix (the level of days
+  stays the same); any claim about that one is wrong, and a claim that is wrong about others;
 - Simpson: the better version is ahead on phones and on desks, by studies that do not ask for
   segments; on the first days buyers come from desks and the worse version is sent most of them.
 
@@ -46,21 +48,25 @@ TIE_IN_EACH = np.array([[0.050, 0.100], [0.050, 0.100], [0.030, 0.060]])
 SIMPSON = np.array([[0.03, 0.10], [0.04, 0.13]])
 VISITS, DAYS = 6000, 40
 CASES = ("opposite", "mix", "tie", "tie, shares so far", "Simpson", "opposite, one test")
-CASES += ("tie in each",)
+CASES += ("tie in each", "number")
 
 
 def follow(
-    rates: np.ndarray, rng: np.random.Generator, delta: float, mixed: bool
+    rates: np.ndarray,
+    rng: np.random.Generator,
+    delta: float,
+    mixed: bool,
+    threshold: float | None = None,
 ) -> tuple[sp.Run, int]:
     """A test until it is decided, or the days are over."""
     problem = sp.Problem.unstructured(len(rates), noise=STATED if mixed else "yes-no")
-    run = sp.algorithms.PooledPeleg(delta).start(problem)
+    run = sp.algorithms.PooledPeleg(delta, threshold=threshold).start(problem)
     run.waits = Waiting()
     shares, days, seed = None, 0, str(rng.integers(2**60))
     while not run.stopped and days < DAYS:
         shares = Sharing().shares(run, shares)
         phones = 0.9 if days % 2 else 0.1
-        level = 1.0 + 0.2 * np.sin(days)
+        level = 1.0 + (0.2 * np.sin(days) if threshold is None else 0.0)
         sent = rng.multinomial(VISITS, shares)
         if rates.shape[1] == 1:  # of one segment alone
             counts = sent[:, None]
@@ -141,6 +147,13 @@ def measure(task: tuple[str, int, float]) -> dict[str, Any]:
         found = [follow(TIE_IN_EACH[:, [s]], rng, delta / 2, mixed=False) for s in (0, 1)]
         proven = [run.stopped and run.answer.guarantee.kind == "pac" for run, _ in found]
         wrong, ended, days = any(proven), all(proven), max(n for _, n in found)
+    elif case == "number":
+        value = OPPOSITE @ SHARES
+        run, days = follow(OPPOSITE, rng, delta, True, float(value[0]))
+        said, ended = run.state.claims(), run.stopped
+        wrong = bool(
+            (value[said.better] <= value[0]).any() or (value[said.worse] >= value[0]).any()
+        )
     elif case == "opposite":
         found = [follow(OPPOSITE[:, [s]], rng, delta / 2, mixed=False) for s in (0, 1)]
         right = [int(OPPOSITE[:, s].argmax()) for s in (0, 1)]

@@ -188,6 +188,12 @@ _RECORDED = (
         "leads",
         "provided that which of two options is better does not change from period to period",
     ),
+    # Where they are compared with a number, and not with each other.
+    ConditionKind(
+        "sides",
+        "provided that which options are better than the number, and which are worse, does not "
+        "change from period to period",
+    ),
     # The same where they have to keep limits.
     ConditionKind(
         "keeps",

@@ -136,7 +136,6 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     },
 }
 REFUSED["segments"] |= {
-    "threshold": Refusal(_WEIGHED, "leave threshold or segments out"),
     **_both(_KEEPING, _WEIGHED, "leave keep or segments out"),
 }
 for _shape in SHAPES:

@@ -261,13 +261,15 @@ class Answer:
         promise = self.guarantee.promise
         if promise.what is None:
             return made
-        blocks = self._record["evidence"].get("blocks", [])
+        evidence = self._record["evidence"]
+        blocks, number = evidence.get("blocks", []), "threshold" in evidence.get("question", {})
         happened = (
             (True, "visitors"),
             (True, "sent"),
             ("window" not in traffic, "until-reported"),
             ("window" in traffic, "in-window"),
-            (True, "leads"),
+            (not number, "leads"),
+            (number, "sides"),
             (bool(self.limits), "keeps"),
             (bool(blocks) and "dealt" in blocks[0], "one-rate"),
         )

@@ -42,6 +42,10 @@ CHANGED = (
 )
 TURNED = "among all options that were ever added and not retired"
 LEADS = "provided that which of two options is better does not change from period to period"
+SIDES = (
+    "provided that which options are better than the number, and which are worse, does not change "
+    "from period to period"
+)
 KEEPS = "provided that which options keep the limits does not change from period to period"
 ASIDE = (
     "provided that the reason for setting aside {what} has nothing to do with which option is "
@@ -128,10 +132,14 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
 FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
 
 
-def of_visitors(traffic: dict[str, Any]) -> list[str]:
-    """What every answer from reports of visitors rests on: who is counted, and which responses."""
+def of_visitors(traffic: dict[str, Any], number: bool = False) -> list[str]:
+    """What every answer from reports of visitors rests on: who is counted, and which responses.
+
+    ``number``: options are compared with a number, and not with each other.
+    """
+    steady = SIDES if number else LEADS
     if "window" not in traffic:
-        return [VISITORS, SENT, UNTIL_REPORTED, LEADS]
+        return [VISITORS, SENT, UNTIL_REPORTED, steady]
     seconds = exact.number(traffic["window"], "the time that visitors have to respond")
     if seconds <= 0:
         exact.refuse("the time that visitors have to respond is none")
@@ -140,7 +148,7 @@ def of_visitors(traffic: dict[str, Any]) -> list[str]:
         if seconds % size == 0:
             many = int(seconds // size)
             said = f"{many:,} {unit}{'' if many == 1 else 's'}"
-    return [VISITORS, SENT, IN_WINDOW.format(window=said), LEADS]
+    return [VISITORS, SENT, IN_WINDOW.format(window=said), steady]
 
 
 def stated_in(check: Check) -> list[str]:

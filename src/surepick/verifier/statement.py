@@ -256,7 +256,8 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
         cells = exact.mappings(check.body["unmeasured"], "its cells that were not measured")
         parts.append(conditions.UNMEASURED.format(cells=len(cells)))
     if "traffic" in check.body:
-        parts += conditions.of_visitors(check.body["traffic"])
+        number = "threshold" in check.evidence.get("question", {})
+        parts += conditions.of_visitors(check.body["traffic"], number)
     if "traffic" in check.body and check.rule == "keeping":
         parts = [*parts, conditions.KEEPS]
     if check.rule == "pooled" and is_dealt(check):

@@ -255,6 +255,28 @@ def test_numbers_of_a_mix_are_refused():
         sp.create_study("m", problem, storage=MemoryStorage(), traffic=True, segments=SHARES)
 
 
+@pytest.mark.parametrize("segments", [SHARES, None])
+def test_compared_with_a_number_each_option_has_to_stay_on_its_side(segments):
+    """A day on which everybody buys more moves options past a number, and none past another."""
+    if segments is None:
+        problem = sp.Problem.unstructured(["poor", "good"], noise="yes-no")
+        own = {"storage": MemoryStorage(), "traffic": True, "delta": 0.2, "seed": 0}
+        study = sp.create_study("number", problem, threshold=0.045, **own)
+        for number in range(40):
+            if not study.finished:
+                came = np.random.default_rng(number)
+                study.record(site.visitors(study.split(), 4000, came, (0.03, 0.06)))
+    else:
+        study = follow(weighed(CLEAR, threshold=0.06, delta=0.2), CLEAR, phones=(0.5, 0.3))
+    assert study.answer.better == ("good",)
+    found = sp.verify(study.answer.certificate(), replay=True)
+    assert found.complete
+    steady = "options are better than the number, and which are worse, does not change from period"
+    for said in (found.plain, study.answer.plain, found.statement, str(study.answer.guarantee)):
+        assert steady in said
+        assert "which of two options is better does not change" not in said
+
+
 def test_a_report_names_its_segments():
     study = weighed(OPPOSITE)
     report = day_of(study, OPPOSITE, np.random.default_rng(0), 0.5)

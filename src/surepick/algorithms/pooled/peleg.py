@@ -350,9 +350,8 @@ class PooledPeleg(Algorithm):
 
     def _check_segments(self, problem: Problem) -> None:
         """Visitors who are counted by segment compare options, each by its own visitors."""
-        for name, asked in (("keep", self.keep), ("threshold", self.asked.number)):
-            if asked is not None:
-                combinations.check(name, "segments")
+        if self.keep is not None:
+            combinations.check("keep", "segments")
         for name, given in (("items", self.items), ("complete", self.complete)):
             if given is not None:
                 raise InvalidInputError(
