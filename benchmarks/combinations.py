@@ -47,7 +47,7 @@ def tried(question: str, shape: str) -> str:
             algorithm.start(sp.Problem.pairs(4), seed=1).ask()
         elif shape in ("counts", "segments"):
             noise = {"segments": _MIX} if shape == "segments" else noise
-            problem = sp.Problem.unstructured(4, noise=noise, numbers=numbers)
+            problem = sp.Problem.unstructured(4, noise=noise, numbers=numbers, costs=costs)
             name = f"{question} of {shape}"
             sp.create_study(name, problem, storage="memory://", traffic=True, **asked).split()
         else:

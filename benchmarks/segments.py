@@ -14,8 +14,12 @@ the next; the level of a day varies by 20 %. Cases:
   has ruled out the other, which is as good: counted as wrong;
 - tie, shares so far: the same, with the rates weighed by who has come so far instead of by shares
   stated beforehand, as one might, too (that is no bet: what it compares changes with who came);
-- number: versions compared with a number that one of them has exactly in this mix (the level of days
-  stays the same); any claim about that one is wrong, and a claim that is wrong about others;
+- number: versions compared with a number that one of them has exactly in this mix, while the level
+  of days stays the same; any claim about that one is wrong;
+- cheapest: the same days; the second cheapest of three versions is just good enough, so that it is
+  the answer, and the cheapest one is not quite;
+- keep: the best of the three has exactly as many refunds in this mix as are allowed, more of them on
+  phones, and others are far from it; whoever does not name it is wrong;
 - Simpson: the better version is ahead on phones and on desks, by studies that do not ask for
   segments; on the first days buyers come from desks and the worse version is sent most of them.
 
@@ -48,7 +52,8 @@ TIE_IN_EACH = np.array([[0.050, 0.100], [0.050, 0.100], [0.030, 0.060]])
 SIMPSON = np.array([[0.03, 0.10], [0.04, 0.13]])
 VISITS, DAYS = 6000, 40
 CASES = ("opposite", "mix", "tie", "tie, shares so far", "Simpson", "opposite, one test")
-CASES += ("tie in each", "number")
+CASES += ("tie in each", "number", "cheapest", "keep")
+REFUNDS = np.array([[0.01, 0.01], [0.05, 0.05], [0.024, 0.010]])
 
 
 def follow(
@@ -56,17 +61,20 @@ def follow(
     rng: np.random.Generator,
     delta: float,
     mixed: bool,
-    threshold: float | None = None,
+    **asked: Any,
 ) -> tuple[sp.Run, int]:
     """A test until it is decided, or the days are over."""
-    problem = sp.Problem.unstructured(len(rates), noise=STATED if mixed else "yes-no")
-    run = sp.algorithms.PooledPeleg(delta, threshold=threshold).start(problem)
+    noise = STATED if mixed else "yes-no"
+    costs = [2.0, 1.0, 3.0] if "cheapest" in asked else None
+    numbers = {"refunds": STATED} if "keep" in asked else None
+    problem = sp.Problem.unstructured(len(rates), noise=noise, costs=costs, numbers=numbers)
+    run = sp.algorithms.PooledPeleg(delta, **asked).start(problem)
     run.waits = Waiting()
     shares, days, seed = None, 0, str(rng.integers(2**60))
     while not run.stopped and days < DAYS:
         shares = Sharing().shares(run, shares)
         phones = 0.9 if days % 2 else 0.1
-        level = 1.0 + (0.2 * np.sin(days) if threshold is None else 0.0)
+        level = 1.0 + (0.2 * np.sin(days) if not asked else 0.0)
         sent = rng.multinomial(VISITS, shares)
         if rates.shape[1] == 1:  # of one segment alone
             counts = sent[:, None]
@@ -74,7 +82,11 @@ def follow(
             on_phones = rng.binomial(sent, phones)
             counts = np.column_stack([on_phones, sent - on_phones])
         yes = rng.binomial(counts, np.minimum(level * rates, 1.0)).astype(float)
-        tell_report(run, _told(counts, yes, mixed), deal=seed)
+        told = _told(counts, yes, mixed)
+        if "keep" in asked:
+            back = rng.binomial(counts, REFUNDS).astype(float)
+            told = told._replace(numbers={"refunds": [_told(counts, back, True).sums, None]})
+        tell_report(run, told, deal=seed)
         days += 1
     return run, days
 
@@ -149,7 +161,7 @@ def measure(task: tuple[str, int, float]) -> dict[str, Any]:
         wrong, ended, days = any(proven), all(proven), max(n for _, n in found)
     elif case == "number":
         value = OPPOSITE @ SHARES
-        run, days = follow(OPPOSITE, rng, delta, True, float(value[0]))
+        run, days = follow(OPPOSITE, rng, delta, True, threshold=float(value[0]))
         said, ended = run.state.claims(), run.stopped
         wrong = bool(
             (value[said.better] <= value[0]).any() or (value[said.worse] >= value[0]).any()
@@ -167,6 +179,15 @@ def measure(task: tuple[str, int, float]) -> dict[str, Any]:
         elif case == "mix":
             run, days = follow(OPPOSITE, rng, delta, mixed=True)
             best = int((OPPOSITE @ SHARES).argmax())
+        elif case == "keep":
+            mark = f"refunds <= {REFUNDS[2] @ SHARES:.12g}"
+            run, days = follow(OPPOSITE, rng, delta, True, keep=[mark])
+            best = 2
+        elif case == "cheapest":
+            value = OPPOSITE @ SHARES
+            within = float(value.max() - value[0])
+            run, days = follow(OPPOSITE, rng, delta, True, cheapest=True, within=within)
+            best = 0
         else:
             with mock.patch.dict(_readings(), _naive() if "so far" in case else {}):
                 run, days = follow(TIE, rng, delta, mixed=True)

@@ -109,3 +109,7 @@ def test_they_are_data():
     some = joined([stated("lost", pulls=2)], [stated("lost", pulls=2), stated("hedged", pulls=1)])
     assert written(some) == [{"name": "lost", "pulls": 2}, {"name": "hedged", "pulls": 1}]
     assert read_stated(written(some)) == some
+
+
+def test_every_condition_has_a_name_of_its_own():
+    assert len(conditions.CONDITIONS) == len(conditions._RECORDED) + len(conditions._STATED)

@@ -188,6 +188,12 @@ _RECORDED = (
         "leads",
         "provided that which of two options is better does not change from period to period",
     ),
+    # Where it counts, too, by how much.
+    ConditionKind(
+        "gaps",
+        "provided that which of two options is better, and whether by more than what is close "
+        "enough, does not change from period to period",
+    ),
     # Where they are compared with a number, and not with each other.
     ConditionKind(
         "sides",

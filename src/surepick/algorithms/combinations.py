@@ -54,9 +54,7 @@ _IN_TRAFFIC = (
     "quantiles"
 )
 _OTHERS = "ask for the best option, the top ones, or those that are better than a baseline"
-_ALIKE = "in a traffic study all visitors cost the same, whichever option they see"
 _OWN = "limits are shown by options' own measurements, so features cannot be trusted"
-_WEIGHED = "not possible where visitors are weighed by segment"
 _NO_CLAIMS = "comparisons of two say who beats everyone, or wins most, and make no claims against"
 _CELLS = "limits need further numbers, and a cell of a table has one score"
 
@@ -127,16 +125,12 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     **{
         shape: {
             "quantile": Refusal(_IN_TRAFFIC, _OTHERS, never=True),
-            "cheapest": Refusal(_ALIKE, _OTHERS),
             "guess": Refusal(
                 "a traffic study goes on until an answer is proven", "leave guess out", never=True
             ),
         }
         for shape in ("counts", "segments")
     },
-}
-REFUSED["segments"] |= {
-    **_both(_KEEPING, _WEIGHED, "leave keep or segments out"),
 }
 for _shape in SHAPES:
     REFUSED.setdefault(_shape, {})

@@ -611,7 +611,8 @@ class YesNo(WithinBounds):
     high: float = 1.0
 
     def apart(self, by: float) -> str:
-        return f"{100 * by:.10g} percentage points"
+        points = f"{100 * by:.10g}"
+        return f"{points} percentage point{'' if points == '1' else 's'}"
 
     def impossible(self, rewards: FloatArray) -> IntArray:
         return np.flatnonzero((rewards != 0.0) & (rewards != 1.0))

@@ -71,7 +71,8 @@ def handed_down(logs: FloatArray, most: FloatArray) -> FloatArray:
 
 def longer(logs: FloatArray, count: int, axes: tuple[int, ...], begin: Any = 0.0) -> FloatArray:
     """With so many more along these axes, which begin with this."""
-    found = np.empty([n + count * (axis in axes) for axis, n in enumerate(logs.shape)])
+    shape = [n + count * (axis in axes) for axis, n in enumerate(logs.shape)]
+    found = np.empty(shape, dtype=logs.dtype)
     found[...] = begin
     found[tuple(slice(n) for n in logs.shape)] = logs
     return found

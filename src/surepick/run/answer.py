@@ -262,14 +262,15 @@ class Answer:
         if promise.what is None:
             return made
         evidence = self._record["evidence"]
-        blocks, number = evidence.get("blocks", []), "threshold" in evidence.get("question", {})
+        blocks, asked = evidence.get("blocks", []), evidence.get("question", {})
+        gaps = self.epsilon > 0 or "cheapest" in asked
+        steady = "sides" if "threshold" in asked else "gaps" if gaps else "leads"
         happened = (
             (True, "visitors"),
             (True, "sent"),
             ("window" not in traffic, "until-reported"),
             ("window" in traffic, "in-window"),
-            (not number, "leads"),
-            (number, "sides"),
+            (True, steady),
             (bool(self.limits), "keeps"),
             (bool(blocks) and "dealt" in blocks[0], "one-rate"),
         )

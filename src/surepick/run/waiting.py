@@ -24,6 +24,10 @@ reports up to the decision, must show again. If nobody keeps the limits, each ri
 Options that are compared with a baseline and have to keep limits are each on their own: the better
 ones must be ahead of it again and keep every limit; of those that are ruled out, either the
 baseline is ahead, or they break a limit.
+
+Where the cheapest that is good enough is looked for, the answer must be good enough again beside
+each rival; and of each rival that is cheaper, some option must be too far ahead again: the one that
+was most clearly.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ import numpy as np
 
 from surepick.algorithms.findings import Claims
 from surepick.algorithms.limits.limit import Limit
-from surepick.algorithms.pulls import ToldPulls
+from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.algorithms.questions import candidate_of
 from surepick.arrays.types import BoolArray, FloatArray
 from surepick.problem import Problem
@@ -223,6 +227,8 @@ def _named(run: Any) -> list[int]:
 def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
     """What was decided lately, each thing with the ways in which it may have been."""
     limits: tuple[Limit, ...] = getattr(run.algorithm.asked, "limits", ())
+    if run.algorithm.asked.within is not None:
+        return _ways_of_cheapest(run, rivals, run.algorithm.asked.within)
     if not limits:
         return [[one] for one in leads_of(run, rivals)]
     claims = run.state.claims()
@@ -238,6 +244,24 @@ def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
             ways += [one for one in broken if one is not None]
             found += [ways] if ways else []
     return found
+
+
+def _ways_of_cheapest(run: Any, rivals: list[int], within: float) -> list[list[Lead]]:
+    """That the answer is good enough beside all, and that of cheaper ones none is, beside some."""
+    (named,) = run.state.named()
+    enough, cheaper = within + run.algorithm.epsilon, cheaper_than(run.problem, named)
+    some = sorted({named, *rivals})
+    found = [[_ahead(run, named, one, enough)] for one in some if one != named]
+    for one in cheaper:
+        if one in rivals:
+            found.append([_ahead(run, other, one, -within) for other in some if other != one])
+    return found
+
+
+def cheaper_than(problem: Problem, one: int) -> list[int]:
+    """Who comes before an option in the order of costs."""
+    order = np.argsort(np.asarray(problem.costs), kind="stable").tolist()
+    return order[: order.index(one)]
 
 
 def _ways_of_claims(
@@ -337,13 +361,13 @@ def by_option(told: ToldPulls, problem: Problem, column: str | None = None) -> S
     Or with what a further number differs by.
     """
     n, kind, arms = problem.n_arms, problem.noise_kind, told.pulls.arms
-    if isinstance(kind, BySegment):
-        return mixed_of(told, n, kind)
     counts, sums, spreads = told.pulls.counts.astype(np.float64), told.sums, told.spreads
     if column is not None:
         assert told.numbers is not None
         kind, (sums, spreads) = problem.numbers[column], told.numbers[column]
         sums = np.asarray(sums, dtype=np.float64)
+    if isinstance(kind, BySegment):
+        return mixed_of(told.pulls, sums, n, kind)
     if kind.successes:
         spreads = sums - sums * (sums / counts)
     elif spreads is None:
@@ -351,10 +375,10 @@ def by_option(told: ToldPulls, problem: Problem, column: str | None = None) -> S
     return Sums(*(np.bincount(arms, one, n).astype(np.float64) for one in (counts, sums, spreads)))
 
 
-def mixed_of(told: ToldPulls, n: int, kind: BySegment) -> Sums:
+def mixed_of(pulls: Pulls, sums: FloatArray, n: int, kind: BySegment) -> Sums:
     """A report by segment as if each option had visitors of one rate, that of the mix."""
     table = np.zeros((2, n, len(kind.shares)))
-    assert told.pulls.parts is not None
-    for one, column in zip(table, (told.pulls.counts, told.sums)):
-        one[told.pulls.arms, told.pulls.parts] = column
+    assert pulls.parts is not None
+    for one, column in zip(table, (pulls.counts, sums)):
+        one[pulls.arms, pulls.parts] = column
     return Sums(*as_one(np.array(kind.shares), *table))

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from surepick.algorithms import combinations
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem.noise import BySegment, YesNo
@@ -189,9 +188,16 @@ def _weighed(segments: dict[str, float] | tuple[str, ...], made: Prepared) -> Pr
             "segments: only visitors who say yes or no can be weighed by segment (noise='yes-no', "
             "--rewards yes-no); leave segments out"
         )
-    if made.problem.numbers:
-        combinations.check("keep", "segments")
-    problem = made.problem.with_noise({NAME: segments})
+    for name, kind in made.problem.numbers.items():
+        if type(kind) is not YesNo:
+            raise InvalidInputError(
+                f"segments: {name!r} is not yes or no, and only such numbers can be weighed by "
+                "segment; count the visitors of whom it is too large, for example, or leave "
+                "segments out"
+            )
+    weighed = {NAME: segments}
+    further = dict.fromkeys(made.problem.numbers, weighed)
+    problem = made.problem.with_noise(weighed).with_further(further)
     made.algorithm.check_problem(problem)
     return replace(made, problem=problem)
 

@@ -42,6 +42,10 @@ CHANGED = (
 )
 TURNED = "among all options that were ever added and not retired"
 LEADS = "provided that which of two options is better does not change from period to period"
+GAPS = (
+    "provided that which of two options is better, and whether by more than what is close enough, "
+    "does not change from period to period"
+)
 SIDES = (
     "provided that which options are better than the number, and which are worse, does not change "
     "from period to period"
@@ -132,12 +136,11 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
 FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
 
 
-def of_visitors(traffic: dict[str, Any], number: bool = False) -> list[str]:
+def of_visitors(traffic: dict[str, Any], steady: str = LEADS) -> list[str]:
     """What every answer from reports of visitors rests on: who is counted, and which responses.
 
-    ``number``: options are compared with a number, and not with each other.
+    ``steady`` is what must not change from period to period.
     """
-    steady = SIDES if number else LEADS
     if "window" not in traffic:
         return [VISITORS, SENT, UNTIL_REPORTED, steady]
     seconds = exact.number(traffic["window"], "the time that visitors have to respond")

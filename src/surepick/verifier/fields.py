@@ -75,11 +75,17 @@ def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
             known = _PLACES.get(kind, _ELSEWHERE)
             for name, inside in value.items():
                 path = f"{place}.{name}" if place else str(name)
-                if name not in known and kind not in _OWN_NAMES:
+                if name not in known and not _is_own(kind):
                     found[_plain(path)[:80]] = None
                 elif path != "algorithm.settings":
                     left.append((path, inside))
     return tuple(found)
+
+
+def _is_own(place: str) -> bool:
+    """Whether the names there are those of somebody's own: also of segments of further numbers."""
+    of_number = place.startswith("problem.numbers.") and place.endswith(".segments")
+    return place in _OWN_NAMES or of_number
 
 
 def _plain(path: str) -> str:

@@ -256,13 +256,20 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
         cells = exact.mappings(check.body["unmeasured"], "its cells that were not measured")
         parts.append(conditions.UNMEASURED.format(cells=len(cells)))
     if "traffic" in check.body:
-        number = "threshold" in check.evidence.get("question", {})
-        parts += conditions.of_visitors(check.body["traffic"], number)
+        parts += conditions.of_visitors(check.body["traffic"], _steady(check))
     if "traffic" in check.body and check.rule == "keeping":
         parts = [*parts, conditions.KEEPS]
     if check.rule == "pooled" and is_dealt(check):
         parts = [*parts, conditions.ONE_RATE]
     return replace(said, conditions=tuple(filter(None, parts)), smaller=check.smaller)
+
+
+def _steady(check: Check) -> str:
+    """What must not change from period to period."""
+    asked = check.evidence.get("question", {})
+    if "threshold" in asked:
+        return conditions.SIDES
+    return conditions.GAPS if check.epsilon > 0 or "cheapest" in asked else conditions.LEADS
 
 
 def _features(check: Check) -> str:

@@ -15,6 +15,9 @@ a certain limit. If nobody keeps the limits, it is one of the latter. Where opti
 with a baseline, or a number, that holds of each: the better ones are ahead of it and keep all
 limits; of the others what was clearest, that they are behind it or break a certain limit.
 
+Where the cheapest that is good enough is asked for, the answer must be good enough beside each of
+them, and of each that is cheaper the option that was most clearly too far ahead must be so again.
+
 Part of the verifier: nothing here is shared with the algorithms.
 """
 
@@ -94,6 +97,8 @@ def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
 
 def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
     """What must show again, each with the ways in which it may have been decided."""
+    if "cheapest" in check.evidence.get("question", {}):
+        return _ways_of_cheapest(check, rivals)
     if check.rule != "keeping":
         return [[_ahead(check, *one)] for one in _leads(check, rivals)]
     limits, chosen = limits_of(check), check.claim["candidate"]
@@ -111,6 +116,18 @@ def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
         ways = [] if nobody else [_ahead(check, chosen, rival, check.epsilon)]
         ways += [_breaks(check, one, rival) for one in limits if one.reference != rival]
         found += [ways] if ways else []
+    return found
+
+
+def _ways_of_cheapest(check: Check, rivals: list[int]) -> list[list[_Shown]]:
+    """The answer is good enough beside all; cheaper ones are too far behind one that was clear."""
+    chosen, within = check.claim["candidate"], check.evidence["question"]["cheapest"]
+    some = sorted({chosen, *rivals})
+    found = [[_ahead(check, chosen, r, within + check.epsilon)] for r in some if r != chosen]
+    costs = check.body["problem"]["costs"]
+    for one in rivals:
+        if (costs[one], one) < (costs[chosen], chosen):
+            found.append([_ahead(check, r, one, -within) for r in some if r != one])
     return found
 
 
@@ -160,6 +177,8 @@ def _rivals(check: Check, there: set[int], decided: int) -> list[int]:
     """Who must be seen again: see above."""
     asked, claim = check.evidence.get("question", {}), check.claim
     if asked.get("claims") == "fdr":  # what is claimed on average may be taken back until the end
+        return sorted(there)
+    if "cheapest" in asked:  # to be good enough is to be so beside everybody
         return sorted(there)
     undecided = _undecided(check)
     found = {arm for arms in undecided[decided // 2 : decided] for arm in arms}
@@ -237,7 +256,7 @@ def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, f
     n = np.asarray(batch["counts"], dtype=float)[here]
     total = np.asarray(told["sums"], dtype=float)[here]
     if kind.shares:
-        return _of_mix(batch, here, kind.shares)
+        return _of_mix(batch, told, here, kind.shares)
     if kind.zero_one:
         spread = total * (1.0 - total / n)
     elif "spreads" in told:
@@ -248,7 +267,7 @@ def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, f
 
 
 def _of_mix(
-    batch: dict[str, Any], here: np.ndarray, shares: tuple[float, ...]
+    batch: dict[str, Any], told: dict[str, Any], here: np.ndarray, shares: tuple[float, ...]
 ) -> tuple[float, float, float]:
     """Visits and sums where visitors are counted by segment: as many of one rate as tell as much.
 
@@ -260,7 +279,7 @@ def _of_mix(
         return 0.0, 0.0, 0.0
     mean = varies = uneven = 0.0
     for segment, share in enumerate(shares):
-        n, yes = (float(batch[name][rows[segment]]) for name in ("counts", "sums"))
+        n, yes = float(batch["counts"][rows[segment]]), float(told["sums"][rows[segment]])
         mean += share * yes / n
         varies += share**2 * (yes / n) * (1.0 - yes / n) / n
         uneven += share**2 / n

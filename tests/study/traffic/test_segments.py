@@ -241,7 +241,6 @@ def test_smaller_is_better_in_a_mix_too():
         ({"segments": {"phone": 0.7, "desk": 0.7}}, "must sum to 1"),
         ({"segments": "phone 70%"}, "phone=70%,desk=30%"),
         ({"segments": "a=50%,a=50%"}, "twice"),
-        ({"keep": ["refunds <= 0.1"]}, "leave keep or segments out"),
     ],
 )
 def test_segments_that_cannot_be_are_refused(settings, said):
@@ -250,9 +249,71 @@ def test_segments_that_cannot_be_are_refused(settings, said):
 
 
 def test_numbers_of_a_mix_are_refused():
+    own = {"storage": MemoryStorage(), "traffic": True, "segments": SHARES}
     problem = sp.Problem.unstructured(["a", "b"], noise=(0, 9))
     with pytest.raises(sp.SurepickError, match="yes or no"):
-        sp.create_study("m", problem, storage=MemoryStorage(), traffic=True, segments=SHARES)
+        sp.create_study("m", problem, **own)
+    problem = sp.Problem.unstructured(["a", "b"], noise="yes-no", numbers={"seconds": (0, 60)})
+    with pytest.raises(sp.SurepickError, match="'seconds' is not yes or no"):
+        sp.create_study("m", problem, keep=["seconds <= 9"], **own)
+
+
+REFUNDS = {"poor": (0.01, 0.01), "good": (0.012, 0.02), "desk": (0.05, 0.12)}
+_KEPT = {
+    "a rate": ({"keep": ["refunds <= 3%"]}, "good"),
+    "than another": ({"keep": ["refunds <= poor + 1%"]}, "good"),
+    "nobody": ({"keep": ["refunds <= 0.1%"]}, None),
+    "claims": ({"keep": ["refunds <= 3%"], "baseline": "poor"}, "good"),
+    "close": ({"keep": ["refunds <= 3%"], "epsilon": 0.01}, "good"),
+}
+
+
+def guarded(study, rates, seed, begun=0, days=40):
+    """Reports by segment that say how many of the visitors sent things back, too."""
+    for number in range(begun, days):
+        if study.finished:
+            break
+        rng = np.random.default_rng([seed, number])
+        report = day_of(study, rates, rng, (0.7, 0.3)[number % 2])
+        for label, rows in report.items():
+            for segment, (n, yes) in rows.items():
+                chance = REFUNDS[label][[*SHARES].index(segment)]
+                rows[segment] = (n, yes, int(rng.binomial(n, chance)))
+        study.record(report, f"day {number}")
+    return study
+
+
+@pytest.mark.parametrize("asked", _KEPT)
+def test_limits_are_kept_in_the_mix(asked):
+    """The version with the best rate sends back too much, on phones less than at desks."""
+    rates = {"poor": (0.03, 0.06), "good": (0.09, 0.06), "desk": (0.12, 0.10)}
+    settings, best = _KEPT[asked]
+    study = guarded(weighed(rates, delta=0.1, **settings), rates, 1)
+    answer = study.answer
+    proven = ("nobody",) if best is None else ("pac", "eps-pac", "claims")
+    assert answer.guarantee.kind in proven
+    assert best in (None, answer.label)
+    found = sp.verify(answer.certificate(), replay=True)
+    assert found.complete
+    assert found.unknown == ()
+    assert "for refunds" not in found.plain
+    body = json.loads(json.dumps(answer.certificate()))
+    body["problem"]["numbers"]["refunds"]["segments"] = {"phone": 0.99, "desk": 0.01}
+    body["digest"] = fingerprint(body)
+    with pytest.raises(CertificateError, match="nothing can be shown of the mean of 'refunds'"):
+        sp.verify(body)
+
+
+def test_limits_of_a_mix_hold_when_a_version_is_added_and_another_one_retired():
+    rates = {"poor": (0.03, 0.06), "good": (0.09, 0.06), "desk": (0.12, 0.10)}
+    study = weighed({"poor": 0, "desk": 0}, delta=0.1, keep=["refunds <= 3%"])
+    guarded(study, rates, 2, days=2)
+    study.add(["good"])
+    guarded(study, rates, 2, begun=2, days=5)
+    study.retire("desk", reason="it is gone")
+    guarded(study, rates, 2, begun=5)
+    assert study.answer.label == "good"
+    assert sp.verify(study.answer.certificate(), replay=True).complete
 
 
 @pytest.mark.parametrize("segments", [SHARES, None])
@@ -265,7 +326,9 @@ def test_compared_with_a_number_each_option_has_to_stay_on_its_side(segments):
         for number in range(40):
             if not study.finished:
                 came = np.random.default_rng(number)
-                study.record(site.visitors(study.split(), 4000, came, (0.03, 0.06)))
+                study.record(
+                    site.visitors(study.split(), 4000, came, (0.03, 0.06)), f"day {number}"
+                )
     else:
         study = follow(weighed(CLEAR, threshold=0.06, delta=0.2), CLEAR, phones=(0.5, 0.3))
     assert study.answer.better == ("good",)
@@ -275,6 +338,42 @@ def test_compared_with_a_number_each_option_has_to_stay_on_its_side(segments):
     for said in (found.plain, study.answer.plain, found.statement, str(study.answer.guarantee)):
         assert steady in said
         assert "which of two options is better does not change" not in said
+
+
+@pytest.mark.parametrize("segments", [SHARES, None])
+@pytest.mark.parametrize("epsilon", [0.0, 0.004])
+def test_the_cheapest_version_that_is_good_enough_is_found(segments, epsilon):
+    """Who is out stays in view: to be good enough is to be so beside everybody, also later on."""
+    rates = {"free": 0.03, "cheap": 0.07, "dear": 0.072, "dearest": 0.06}
+    problem = sp.Problem.unstructured([*rates], noise="yes-no", costs=[1, 2, 3, 4])
+    own = {"storage": MemoryStorage(), "traffic": True, "delta": 0.1, "seed": 1}
+    own |= {"cheapest": True, "within": 0.015, "epsilon": epsilon, "segments": segments}
+    study = sp.create_study("coupons", problem, **own)
+    if segments:
+        follow(study, {x: (1.1 * p, 0.63 * p) for x, p in rates.items()}, phones=(0.6, 0.4))
+    for number in range(60):
+        if not study.finished:
+            came = np.random.default_rng(number)
+            told = site.visitors(study.split(), 4000, came, tuple(rates.values()))
+            study.record(told, f"day {number}")
+    answer = study.answer
+    assert (answer.label, answer.guarantee.kind[-3:]) == ("cheap", "pac")
+    assert answer.cost == answer.pulls @ [1, 2, 3, 4]
+    found = sp.verify(answer.certificate(), replay=True)
+    assert found.complete
+    for said in (found.plain, answer.plain, found.statement):
+        assert "and whether by more than what is close enough, does not change from period" in said
+    body = json.loads(json.dumps(answer.certificate()))
+    body["batches"][-1]["sums"] = [0.0 for _ in body["batches"][-1]["sums"]]
+    body["digest"] = fingerprint(body)
+    with pytest.raises(CertificateError):  # nothing shows again where nobody buys
+        sp.verify(body)
+
+
+def test_costs_are_for_the_cheapest_that_is_good_enough():
+    problem = sp.Problem.unstructured(["a", "b"], noise="yes-no", costs=[1, 2])
+    with pytest.raises(sp.SurepickError, match="ask for the cheapest that is good enough"):
+        sp.create_study("c", problem, storage=MemoryStorage(), traffic=True)
 
 
 def test_a_report_names_its_segments():

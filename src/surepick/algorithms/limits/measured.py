@@ -23,6 +23,7 @@ from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
+from surepick.proof.purses import longer
 
 WAYS = ("direct",)
 
@@ -39,7 +40,7 @@ class Measured:
         self.ways = Evidence(self.reading, WAYS, number)
         points = problem.backend.host(problem.targets)
         self._points = with_zero(points) if number else points
-        self.totals = Totals(self.K)
+        self.totals = Totals(self.K, cells=self._cells)
         self._found: tuple[Scales, Values, Market] | None = None
 
     def rows(self, pulls: Pulls, sums: FloatArray, spreads: FloatArray | None) -> Rows:
@@ -48,8 +49,14 @@ class Measured:
         own = None if spreads is None else spreads / units**2
         return Rows.of(ToldPulls(pulls, self.problem.standardised(pulls.arms, sums), own))
 
+    @property
+    def _cells(self) -> int:
+        """Segments of visitors, where they are told apart."""
+        return self.reading.cells if self.reading.cells > 1 else 0
+
     def add(self, rows: Rows) -> None:
         """Take in a settled block."""
+        self.totals.note(rows, self.problem.seen(1.0))
         self.totals.add(self.reading.by_arm(rows))
         self._found = None
 
@@ -100,11 +107,17 @@ class Measured:
 
     def save(self) -> list[Any]:
         """Its memory."""
-        return [self.totals.counts, self.totals.sums, self.totals.spreads]
+        own = [self.totals.counts, self.totals.sums, self.totals.spreads]
+        return own if self.totals.cells is None else [*own, self.totals.cells]
+
+    def grown(self, count: int) -> list[Any]:
+        """Its memory, with so many options more behind all others."""
+        return [longer(column, count, (min(column.ndim - 1, 1),)) for column in self.save()]
 
     def load(self, memory: list[Any]) -> None:
         """Take on a saved memory."""
-        self.totals.load(*memory)
+        self.totals.load(*memory[:3])
+        self.totals.cells = memory[3].copy() if self._cells else None
         self._found = None
 
 

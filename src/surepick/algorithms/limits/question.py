@@ -131,7 +131,7 @@ class Limited(Asked):
         """What has to be true of further numbers."""
         found = []
         for one in self.further(problem):
-            if one.kind.provided is not None:
+            if one.kind.provided is not None and one.kind.provided.plain:
                 exact, plain = (
                     f"for {one.name}: {said}"
                     for said in (one.kind.provided, one.kind.provided.plain)

@@ -32,7 +32,7 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.promise import Promise
-from surepick.proof.payoffs.stakes import ACCOUNTS, PRECISIONS
+from surepick.proof.payoffs.stakes import ACCOUNTS
 from surepick.statistics.spending import Spent
 
 _BY_SIDE = 0.85  # of delta: whether a limit is kept; the rest is for by how much
@@ -110,10 +110,7 @@ class KeepingState(State):
         for own in self.intervals:  # those of the others go on: nothing is spent on them again
             own.grow(count)
         memory = self.save()
-        memory["numbers"] = [
-            [np.append(column, np.zeros(count, dtype=column.dtype)) for column in one]
-            for one in memory["numbers"]
-        ]
+        memory["numbers"] = [one.grown(count) for one in self.measured]
         none = np.zeros((2, len(self.marks), count))
         memory["kept"] = np.concatenate([memory["kept"], none], axis=2)
         self._begin(self.config, problem)
@@ -351,7 +348,7 @@ class KeepingState(State):
         return {
             "rule": "keeping",
             "limits": [limit.text for limit in self.asked.limits],
-            "precisions": list(PRECISIONS),
+            "precisions": list(self.reward.reading.direct_payoff.precisions),
             "accounts": list(ACCOUNTS),
             "ways": list(WAYS),
             "blocks": self.blocks,

@@ -350,8 +350,6 @@ class PooledPeleg(Algorithm):
 
     def _check_segments(self, problem: Problem) -> None:
         """Visitors who are counted by segment compare options, each by its own visitors."""
-        if self.keep is not None:
-            combinations.check("keep", "segments")
         for name, given in (("items", self.items), ("complete", self.complete)):
             if given is not None:
                 raise InvalidInputError(

@@ -29,15 +29,17 @@ class PlannedTraffic:
         self._at = at
 
     def compared(self) -> BoolArray:
-        """The undecided candidates and the baseline that they are compared with, as a mask."""
+        """The undecided candidates, and whom bets on them need, such as a baseline; as a mask."""
         problem, question = self._at.problem, self._at.question
+        if question.meets_all:
+            return np.ones(len(problem.distinct), dtype=bool)
         found, about = np.isin(np.arange(len(problem.distinct)), question.open()), question.about
         if about is not None and about < len(found):
             found[about] = True
         return found
 
     def wanted_shares(self) -> FloatArray:
-        """One share per option, 0 for those that are decided; they sum to 1. A baseline has one."""
+        """One share per option, 0 for those that nothing is bet on; they sum to 1."""
         compared = self.compared()
         alike = compared / compared.sum()
         n = self._at.settled

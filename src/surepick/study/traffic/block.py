@@ -29,7 +29,8 @@ def told_of(counts: Counts, n_arms: int, by_segment: bool = False) -> ToldPulls:
     if counts.buckets is not None:
         buckets = np.array(counts.buckets, dtype=np.int64)
         if by_segment:
-            return ToldPulls(Pulls(arms, visits, buckets), sums)
+            own = {name: [np.array(one.sums), None] for name, one in numbers.items()}
+            return ToldPulls(Pulls(arms, visits, buckets), sums, None, own or None)
         further = {name: np.array(one.sums) for name, one in numbers.items()}
         return _by_bucket(arms, buckets, visits, sums, further, n_arms)
     spreads = None if counts.spreads is None else np.array(counts.spreads)

@@ -35,7 +35,7 @@ _CONTROL = "control"  # in limits: the option that was said to be it, unless one
 KEY = "traffic"  # where the meta of a study keeps them
 DEAL = "deal_seed"  # and where the seed by which the first report is dealt
 BUCKETS = 16  # groups of visitors in reports of rewards whose scale nobody knows
-_ANSWERED = ("best", "top", "baseline")  # questions to which shares and counts give an answer
+_ANSWERED = ("best", "top", "baseline", "cheapest")  # what shares and counts can answer
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -98,16 +98,17 @@ class TrafficRules:
         share = 1.0 / problem.n_arms if self.control_share is None else self.control_share
         return Sharing(self.at_least, problem.labels.index(self.control), share)
 
-    def check(self, problem: Problem) -> None:
+    def check(self, problem: Problem, asked: Asked) -> None:
         """Refuse problems whose options cannot be compared by their own visitors."""
         if problem.transductive or not (math.isinf(problem.misfit) or free(problem)):
             raise InvalidInputError(
                 "misfit: a traffic study compares options by their own visitors and does not "
                 "trust features; leave misfit (--trust-features) out"
             )
-        if problem.costs is not None:
+        if problem.costs is not None and asked.within is None:
             raise InvalidInputError(
-                "costs: in a traffic study all visitors cost the same; leave costs out"
+                "costs: a traffic study sends visitors whatever options cost; leave costs out, or "
+                "ask for the cheapest that is good enough (cheapest=True, within=…)"
             )
         if problem.noise_kind.cuts:
             high = problem.noise_kind.bounds[1] if problem.noise_kind.bounds else 0.0
@@ -178,14 +179,14 @@ def check_method(
     if asked.name not in _ANSWERED:
         raise InvalidInputError(
             f"{asked.name}: a traffic study sees how many came and what came of them in all. It "
-            "finds the best option, the top ones, or those that are better than a baseline; leave "
-            f"{asked.name} out"
+            "finds the best option, the top ones, those that are better than a baseline, or the "
+            f"cheapest that is good enough; leave {asked.name} out"
         )
 
 
 def allowed(rules: TrafficRules, made: Prepared) -> Prepared:
     """Refuse problems for which the rules cannot be followed."""
-    rules.check(made.problem)
+    rules.check(made.problem, made.algorithm.asked)
     asked, labels = made.algorithm.asked, made.problem.labels
     limits = getattr(asked, "limits", ())
     if rules.control is None or _CONTROL in labels or not limits:

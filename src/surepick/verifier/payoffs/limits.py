@@ -26,6 +26,7 @@ from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.measurements import Measurements, Round
 
 _PRECISIONS, _ACCOUNTS, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], ["direct"]
+_BY_SEGMENT = [150.0, 1500.0]  # the precisions where visitors are counted by segment
 _SUREST = 1e6  # squared standard errors: more are all the same
 _LONGEST = 1000  # characters of a limit
 _LIMIT = re.compile(r"(?:p(\S+) of )?(.+?) (<=|>=) (.+?)(?: ± (\S+))?")
@@ -110,15 +111,20 @@ def kind_of(check: Check, limit: Limit) -> Noise:
     found = read_noise(written, len(check.raw_arms), check.demand)
     means = not payoff_of(found).counts_wins  # whether bets are on means at all
     fine = means and found.scales is None and not found.of_pairs
+    fine = fine and found.shares == check.kind.shares  # all numbers are of the same mix
     check.demand(fine, f"nothing can be shown of the mean of {limit.number!r:.80}")
     return found
+
+
+def _precisions(check: Check) -> list[float]:
+    return _BY_SEGMENT if check.kind.shares else _PRECISIONS
 
 
 def read_limits(check: Check) -> list[Limit]:
     """The limits of a problem, and of settings, that this is for."""
     limits, evidence = limits_of(check), check.evidence
     prior = [evidence[part] for part in ("precisions", "accounts", "ways")]
-    fixed = prior == [_PRECISIONS, _ACCOUNTS, _WAYS]
+    fixed = prior == [_precisions(check), _ACCOUNTS, _WAYS]
     check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
     check.demand(check.kind.scales is None, "its options have noise of different scales")
     check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
@@ -127,7 +133,8 @@ def read_limits(check: Check) -> list[Limit]:
     own = check.settings.get("keep") == [one.text for one in limits]
     check.demand(own, "the limits are not those that the algorithm was set to")
     # what has to be true of further numbers
-    rests = {one.column: kind_of(check, one).rests_on(items=False) for one in limits}
+    kinds = {one.column: kind_of(check, one) for one in limits}
+    rests = {name: kind.rests_on(False) for name, kind in kinds.items() if not kind.shares}
     check.further = [f"for {column}: {text}" for column, text in rests.items() if text]
     return limits
 
@@ -160,7 +167,7 @@ class Numbers:
         self.columns = list(dict.fromkeys(one.column for one in limits))
         by_column = {one.column: one for one in limits}
         checks = [check, *(self._variant(by_column[name]) for name in self.columns)]
-        self.known = [Measurements(own, _WAYS, _PRECISIONS) for own in checks]
+        self.known = [Measurements(own, _WAYS, _precisions(check)) for own in checks]
         self.numbered = [rewards_by_number, *(True for _ in self.columns)]
         self.loose = check.epsilon > 0 or any(one.tolerance for one in limits)
         self.start, self.came = np.log(_ACCOUNTS), False
@@ -228,6 +235,7 @@ class Numbers:
     def add(self, blocks: list[Block]) -> None:
         """Take in a settled block."""
         for known, block in zip(self.known, blocks):
+            known.payoff.remember(block)
             known.add(known.payoff.by_arm(block))
 
     # -- what is known ---------------------------------------------------------------------

@@ -7,7 +7,7 @@ and what lacks evidence until then. Candidates are numbered by their place among
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from surepick.algorithms.base import Claims, Known
 from surepick.algorithms.pooled.evidence import Evidence
@@ -41,6 +41,7 @@ class Question(ABC):
     finished: Any  #: whether it is answered
     #: the candidate that leads are measured from; None: the one that looks best
     about: Any = None
+    meets_all: ClassVar[bool] = False  #: whether bets on those who are in need who is out, too
     decides_each = False  #: whether something is claimed of every candidate in the end
 
     def __init__(self, ground: Ground) -> None:

@@ -33,6 +33,8 @@ _NEARLY = 1e-9  # of a lead: what seems to be exactly at the edge is good enough
 class CheapestGood(Question):
     """Capital of all pairs of candidates, and who was dropped."""
 
+    meets_all = True  # to be good enough is to be so beside everybody
+
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         M, config, problem = ground.candidates, ground.config, ground.problem
