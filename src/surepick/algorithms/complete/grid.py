@@ -14,11 +14,13 @@ class Grid:
     def __init__(self, options: int, items: int, scale: Scale) -> None:
         self.items, self.scale = items, scale
         self.scores: IntArray = np.full((options, items), -1, dtype=np.int64)  # −1: not known
+        self.retired: BoolArray = np.zeros(options, dtype=bool)
         self.met = 0  # items that everybody who is measured has met, or will be caught up on
 
     def grow(self, count: int) -> None:
         """More options, of which nothing is known."""
         self.scores = np.vstack([self.scores, np.full((count, self.items), -1, dtype=np.int64)])
+        self.retired = np.append(self.retired, np.zeros(count, dtype=bool))
 
     @property
     def left(self) -> int:

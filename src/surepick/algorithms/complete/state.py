@@ -35,12 +35,13 @@ from surepick.algorithms.base import Claims, Known, Pulls, State, ToldPulls
 from surepick.algorithms.complete.cheapest import CheapestOnTable
 from surepick.algorithms.complete.compared import Compared
 from surepick.algorithms.complete.grid import Grid
+from surepick.algorithms.complete.question import OnTable
 from surepick.algorithms.complete.race import Race
 from surepick.algorithms.complete.scores import Scale
-from surepick.algorithms.complete.settings import CompleteSettings
 from surepick.algorithms.items import in_order
 from surepick.algorithms.pooled.ledger import OpenBlock
 from surepick.algorithms.pooled.prices import within
+from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -49,7 +50,7 @@ from surepick.statistics.spending import Spent
 
 RULE = 1  #: by which bets are made
 #: what can be asked of a table, and what answers it
-QUESTIONS: dict[str, type[Race | Compared | CheapestOnTable]] = {
+QUESTIONS: dict[str, type[OnTable]] = {
     "best": Race,
     "top": Race,
     "baseline": Compared,
@@ -85,12 +86,10 @@ class OnItems(NamedTuple):
 class CompleteState(State):
     """The table, in which order its items are met, and what is asked of it."""
 
-    saved: ClassVar[tuple[str, ...]] = ("orders", "retired", "blocks", "asked", "joined")
+    saved: ClassVar[tuple[str, ...]] = ("orders", "blocks", "asked", "joined")
     minds_costs = True
 
-    def __init__(
-        self, config: CompleteSettings, problem: Problem, question: str, seed: int
-    ) -> None:
+    def __init__(self, config: BlockSettings, problem: Problem, question: str, seed: int) -> None:
         assert config.complete is not None
         self.config, self.problem, self.items = config, problem, config.complete
         self.grid = Grid(problem.n_arms, self.items, Scale.of(problem))
@@ -100,7 +99,6 @@ class CompleteState(State):
         self.orders: list[dict[str, Any]] = [{"from": 0, "seed": seed}]
         self._recorded: list[int] = []  # seeds of a run that is made again
         self.order = self._in_order()
-        self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.blocks: list[dict[str, Any]] = []
         self.asked = 0  # items that were asked for
         self.joined = np.zeros(problem.n_arms, dtype=np.int64)  # items met when each came
@@ -108,12 +106,14 @@ class CompleteState(State):
 
     def save(self) -> dict[str, Any]:
         known = np.where(self.grid.scores >= 0, self.grid.scores + 1, 0)  # sparse at first
-        own = {"scores": known, "met": self.grid.met, "block": self.block.save()}
+        own = {"scores": known, "met": self.grid.met, "retired": self.grid.retired}
+        own["block"] = self.block.save()
         return super().save() | own | {"question": self.question.save()}
 
     def load(self, memory: dict[str, Any]) -> None:
         super().load(memory)
         self.grid.scores, self.grid.met = memory["scores"] - 1, memory["met"]
+        self.grid.retired = memory["retired"]
         self.block.load(memory["block"])
         self.question.load(memory["question"])
         self.order = self._in_order()
@@ -231,6 +231,11 @@ class CompleteState(State):
 
     # -- options that come and go ----------------------------------------------------------
     @property
+    def retired(self) -> BoolArray:
+        """Who is not there any more."""
+        return self.grid.retired
+
+    @property
     def at_rest(self) -> bool:
         """Whether it stands between two blocks."""
         return self.block.empty
@@ -244,19 +249,17 @@ class CompleteState(State):
         if count:
             race.enter(count)
             self.grid.grow(count)
-            self.retired = np.append(self.retired, np.zeros(count, dtype=bool))
             self.joined = np.append(self.joined, np.full(count, self.grid.met))
             self._draw_again()
-        for arm in np.flatnonzero(retired & ~self.retired):
-            race.leave(int(arm), retired)
-        self.retired = retired
-        race.look()
+        gone, self.grid.retired = np.flatnonzero(retired & ~self.retired), retired
+        for arm in gone:
+            race.leave(int(arm))
+        race.turned()
 
     def accept(self, config: Any) -> None:
-        race = self.question
-        assert isinstance(race, Race)  # other questions refuse it
         self.config = config
-        race.accept(config)
+        self.question.ground = self.question.ground._replace(config=config)
+        self.question.accept()
 
     def _draw_again(self) -> None:
         """The items left get another order."""
@@ -275,7 +278,7 @@ class CompleteState(State):
     @property
     def active(self) -> IntArray:
         """Options that are not decided; at the end all that tie."""
-        return self.question.active
+        return self.question.open()
 
     def left(self) -> int:
         return self.question.left()
@@ -292,16 +295,16 @@ class CompleteState(State):
 
         Those that tie with it are part of the answer.
         """
-        return self.question.certain(self.retired)
+        return self.question.certain
 
     def claims(self) -> Claims | None:
         return self.question.claims()
 
     def p_value(self) -> float | None:
-        return self.question.p_value(self.retired)
+        return self.question.p_value()
 
     def progress(self) -> FloatArray:
-        return self.question.progress(self.retired)
+        return self.question.progress()
 
     def now(self) -> Known | None:
         means, counts = self.grid.means()
@@ -328,7 +331,7 @@ class CompleteState(State):
 
     def on_items(self) -> OnItems:
         """What an answer says beside its promise."""
-        one, rivals, pairs = self.question.compared(self.retired)
+        one, rivals, pairs = self.question.compared()
         tied = self.question.tied()
         leads, both = self.grid.leads(self.grid.scores[one])
         met = self.grid.met
@@ -347,7 +350,7 @@ class CompleteState(State):
         return self.question.spent()
 
     def risks(self) -> list[Spent]:
-        return [self._spent(self.question.compared(self.retired)[2])]
+        return [self._spent(self.question.compared()[2])]
 
     def _spent(self, pairs: int) -> Spent:
         """Of leads on new items: which pair is shown is chosen by its results."""

@@ -233,7 +233,7 @@ class _OnTable(Question):
         for x in in_turn:
             if (max(totals) - totals[x]) * self.table.items <= self.slack * met:
                 return x
-        return min(in_turn, key=lambda x: (-totals[x], x)) if in_turn else self.last
+        return max(in_turn, key=lambda x: totals[x]) if in_turn else self.last
 
     def _sure(self) -> np.ndarray:
         """Who ends too far below somebody, or behind a cheaper one that ends good enough."""

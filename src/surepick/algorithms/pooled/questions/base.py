@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from surepick.algorithms.base import Claims, Known
-from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import Rows
@@ -31,7 +30,7 @@ class Ground(NamedTuple):
     config: BlockSettings
     problem: Problem
     backend: Backend  #: where arrays with an entry for each candidate live
-    ways: Evidence  #: how blocks are read
+    ways: Any  #: how blocks are read: Evidence, or item by item
     candidates: int  #: how many different ones there are
 
 

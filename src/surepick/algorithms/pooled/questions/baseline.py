@@ -22,7 +22,7 @@ from surepick.algorithms.pooled.lacking import LEAST, Lacking
 from surepick.algorithms.pooled.leads import Interval, Leads
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.round import Between, Round
+from surepick.algorithms.pooled.round import Round
 from surepick.algorithms.questions import candidate_of, place_of
 from surepick.arrays.grid import coarse, level
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
@@ -49,6 +49,7 @@ class AgainstBaseline(Question):
 
     about: int
     decides_each = True
+    lasting = False  #: whether nothing more is bet on whom a claim is about
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
@@ -62,7 +63,8 @@ class AgainstBaseline(Question):
             self.about = place_of(ground.problem, config.baseline)
             self.others = np.delete(np.arange(M), self.about)
         distinct = ground.problem.distinct[self.others]
-        self.said = ClaimsMade(distinct, CLAIMS, config.delta, share=config.claims == "fdr")
+        share, last = config.claims == "fdr", self.lasting
+        self.said = ClaimsMade(distinct, CLAIMS, config.delta, share=share, lasting=last)
         self.capital: FloatArray = begun((2, M), ground.ways.accounts)  #: better and worse
         self.close: FloatArray = self.capital.copy()  #: not more than epsilon better, or worse
         self.prior = 1.0  #: times the precision that stakes have elsewhere before the first bets
@@ -109,47 +111,46 @@ class AgainstBaseline(Question):
 
     # -- bets ------------------------------------------------------------------------------
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
-        self.blocks += 1
         self.lifts.take(market, blocks)
-        reference, block = np.array([self.about]), Round(market, self.ground.ways, blocks)
-        up, down = block.between(reference, self.others), block.between(self.others, reference)
+        block = Round(market, self.ground.ways, blocks)
         if self.said.weights is None:  # all of this by what was known before the first bets
             self.said.weights = self._weights_by(market)
             lift, variance = self._seems(market)
-            one_pull = up.pairs[0].bets.unit[0]
+            pairs = block.between(np.array([self.about]), self.others).pairs
+            one_pull = pairs[0].bets.unit[0]
             self.prior = prior_of(lift[self.others], variance[self.others], one_pull)
-            self.capital += accounts_by(self.prior, len(up.pairs))
-        self._pay(self.capital, up, down, -self._number, self._number, self.prior)
-        if self.epsilon > 0:  # beating the baseline less epsilon is not being far worse
-            near = self.epsilon
-            self._pay(self.close[::-1], up, down, near - self._number, near + self._number)
-        sides = self.sides()[:, self.others]
-        self.said.settle(
-            sides,
-            lambda kind, number: {
-                "log_capital": float(sides[kind, number]),
-                "block": self.blocks + 1,  # nothing is bet on the first
-            },
-        )
+            self.capital += accounts_by(self.prior, len(pairs))
+        self.pay(block, self.others)
+        self.claim()
         number = self.about == self.ground.candidates
         return {"rivals": [] if number else [int(self.ground.problem.distinct[self.about])]}
 
-    def _pay(
-        self,
-        capital: FloatArray,
-        up: Between,
-        down: Between,
-        above: float,
-        below: float,
-        prior: float = 1.0,
-    ) -> None:
-        capital[0, self.others] += up.paid(above, prior)[0]
-        capital[1, self.others] += down.paid(below, prior)[:, 0]
+    def pay(self, block: Any, some: IntArray) -> None:
+        """Pay out the bets on these and the baseline, in a round of any shape."""
+        base, number = np.array([self.about]), self._number
+        up, down = block.between(base, some), block.between(some, base)
+        self.capital[0, some] += up.paid(-number, self.prior)[0]
+        self.capital[1, some] += down.paid(number, self.prior)[:, 0]
+        if (
+            self.ground.config.epsilon > 0
+        ):  # beating the baseline less epsilon is not being far worse
+            self.close[1, some] += up.paid(self.epsilon - number)[0]
+            self.close[0, some] += down.paid(self.epsilon + number)[:, 0]
+
+    def claim(self) -> None:
+        """Make whatever claims may be made after a block."""
+        self.blocks += 1
+        self.said.settle(self.sides()[:, self.others], self.recorded)
+
+    def recorded(self, kind: int, number: int) -> dict[str, Any]:
+        """What a claim says of its evidence."""
+        held = float(self.sides()[kind, self.others[number]])
+        return {"log_capital": held, "block": self.blocks + 1}  # nothing is bet on the first
 
     def sides(self) -> FloatArray:
         """Log capital on each side, and with epsilon on being close, (2 or 3, M)."""
         found = total(self.capital)
-        if self.epsilon == 0:
+        if self.ground.config.epsilon == 0:
             return found
         return np.stack([*found, least(*total(self.close))])
 
@@ -251,8 +252,13 @@ class AgainstBaseline(Question):
             return None
         return self.lifts.interval(self.ground.config.delta)
 
-    def _ends(self, delta: float) -> tuple[FloatArray, FloatArray]:
-        """Between which ends lifts are."""
+    def seems(self) -> FloatArray:
+        """How far candidates seem to be ahead of the baseline, in units of the reward."""
+        return self._lift * self.ground.problem.unit
+
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Between which ends that is."""
+        delta, unit = self.ground.config.delta, self.ground.problem.unit
         found, top = self.lifts.interval(beside_the_side(delta)), self.sides()[:2]
         kinds = dict(zip(self.said.candidates.tolist(), self.said.by_number()))
         places = dict(zip(self.said.candidates.tolist(), self.others))
@@ -260,7 +266,9 @@ class AgainstBaseline(Question):
             kind, place = kinds[claim["candidate"]], places[claim["candidate"]]
             if kind in (BETTER, WORSE):
                 top[kind, place] = max(top[kind, place], claim["log_capital"])
-        return drawn_to_baseline(found.low - self._number, found.high - self._number, top, delta)
+        ends = found.low - self._number, found.high - self._number
+        low, high = drawn_to_baseline(*ends, top, delta)
+        return low * unit, high * unit
 
     def claims(self) -> Claims:
         """What is claimed, and how far candidates seem to be from the baseline."""
@@ -276,8 +284,7 @@ class AgainstBaseline(Question):
             words = repr(problem.candidate_labels[b])
         else:
             words = f"{config.threshold:.12g}"
-        low, high = self._ends(config.delta)
-        lift, low, high = (column[place] * problem.unit for column in (self._lift, low, high))
+        lift, low, high = (column[place] for column in (self.seems(), *self.ends()))
         return Claims(
             words,
             np.flatnonzero(named == BETTER),
@@ -287,7 +294,7 @@ class AgainstBaseline(Question):
             lift,
             low,
             high,
-            int(np.count_nonzero(self.undecided())),
+            self.left(),
         )
 
     def evidence(self) -> dict[str, Any]:

@@ -69,13 +69,7 @@ class CheapestGood(Question):
         ground, alive = self.ground, self.dropped_at == 0
         leader, head = int(market.rivals[0]), self._head(market.means, alive)
         self.leaders.take(market, blocks)
-        everyone = np.arange(len(alive))
-        pairs = Round(market, ground.ways, blocks).between(everyone, everyone)
-        near = pairs.paid(self.within + self.epsilon) if self.epsilon > 0 else None
-        self.purses.pay(pairs.paid(-self.within), pairs.paid(self.within), near, leader, head)
-        logs = self.purses.against() + for_racing(self.epsilon)
-        self.against = np.where(alive, logs, self.against)
-        lost = np.flatnonzero(alive & reached(self.against, self.goal))
+        lost = np.flatnonzero(self.pay(Round(market, ground.ways, blocks), leader, head))
         self.dropped_at[lost] = pulls
         if self.epsilon > 0 and (self.dropped_at == 0).any():
             first = self._first(self.dropped_at == 0)
@@ -87,17 +81,33 @@ class CheapestGood(Question):
             "dropped": losses(ground.problem, HOST, lost, self.against),
         }
 
+    def pay(self, block: Any, leader: int, head: int) -> BoolArray:
+        """Pay out the bets on a round of any shape, before which these two were chosen.
+
+        Who of those that are in has lost.
+        """
+        alive = self.dropped_at == 0
+        everyone = np.arange(len(alive))
+        pairs = block.between(everyone, everyone)
+        near = pairs.paid(self.within + self.epsilon) if self.epsilon > 0 else None
+        self.purses.pay(pairs.paid(-self.within), pairs.paid(self.within), near, leader, head)
+        logs = self.purses.against() + for_racing(self.epsilon)
+        self.against = np.where(alive, logs, self.against)
+        return alive & reached(self.against, self.goal)
+
     def _first(self, some: BoolArray) -> int:
         """The cheapest of a mask."""
         return int(self.order[np.flatnonzero(some[self.order])[0]])
 
-    def _head(self, means: Any, alive: BoolArray) -> int:
+    def head(self, means: Any, good: BoolArray, alive: BoolArray) -> int:
         """The cheapest of those in that seems to be good enough; if none does, the best of them."""
         if not alive.any():
             return self.best
+        return self._first(alive & (good if good[alive].any() else means == means[alive].max()))
+
+    def _head(self, means: Any, alive: BoolArray) -> int:
         means = level(np.asarray(means))[: len(alive)]
-        seems = alive & (means.max() - means <= self._apart * (1.0 + _NEARLY))
-        return self._first(seems if seems.any() else alive & (means == means[alive].max()))
+        return self.head(means, means.max() - means <= self._apart * (1.0 + _NEARLY), alive)
 
     @property
     def _apart(self) -> float:

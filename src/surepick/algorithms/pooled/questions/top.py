@@ -37,7 +37,7 @@ class TopM(Question):
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         M, m = ground.candidates, ground.config.top
-        self.m, self.finished = m, False
+        self.m, self.accepted = m, False
         self.goal = -math.log(next(iter(self.spent().values())))
         self.dropped_at: IntArray = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
         self.purses = Several(M, m, ground.ways.accounts)
@@ -56,7 +56,7 @@ class TopM(Question):
             "sure": self.purses.sure,
             "purses": self.purses.logs,
             "chosen": self.chosen,
-            "finished": self.finished,
+            "accepted": self.accepted,
             "near": self.near.save(),
             "led": self.leaders.save(),
         }
@@ -64,7 +64,7 @@ class TopM(Question):
     def load(self, memory: dict[str, Any]) -> None:
         self.dropped_at = memory["dropped_at"]
         self.purses.sure, self.purses.logs = memory["sure"], memory["purses"]
-        self.chosen, self.finished = memory["chosen"], memory["finished"]
+        self.chosen, self.accepted = memory["chosen"], memory["accepted"]
         self.best = self.chosen[0]
         self.near.load(memory["near"])
         self.leaders.load(memory["led"])
@@ -95,7 +95,7 @@ class TopM(Question):
             for one in leading.tolist():
                 self.near.note(one, evidence, self.goal, alive)
             if self.near.all_close(leading, self.dropped_at == 0):
-                self.finished, self.chosen = True, leading.tolist()
+                self.accepted, self.chosen = True, leading.tolist()
         distinct = ground.problem.distinct
         return {
             "sure": distinct[sure].tolist(),
@@ -122,10 +122,13 @@ class TopM(Question):
         """Log capital against each candidate; with an epsilon, of the share meant for that."""
         return self.purses.against() + self.shares.racing
 
+    @property
+    def finished(self) -> bool:
+        """Whether as many are left as were asked for, or those named are close enough."""
+        return self.accepted or int((self.dropped_at == 0).sum()) <= self.m
+
     def conclude(self, market: Any) -> None:
-        if int((self.dropped_at == 0).sum()) <= self.m:
-            self.finished = True
-        elif self.finished:
+        if self.accepted and int((self.dropped_at == 0).sum()) > self.m:
             means = level(market().means)
             self.chosen.sort(key=lambda place: -float(means[place]))
             self.best = self.chosen[0]
