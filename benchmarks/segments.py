@@ -18,7 +18,7 @@ the next; the level of a day varies by 20 %. Cases:
   of days stays the same; any claim about that one is wrong;
 - cheapest: the same days; the second cheapest of three versions is just good enough, so that it is
   the answer, and the cheapest one is not quite;
-- keep: the best of the three has exactly as many refunds in this mix as are allowed, more of them on
+- keep: the best of three has exactly as many refunds in this mix as are allowed, more of them on
   phones, and others are far from it; whoever does not name it is wrong;
 - Simpson: the better version is ahead on phones and on desks, by studies that do not ask for
   segments; on the first days buyers come from desks and the worse version is sent most of them.
