@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -35,7 +34,7 @@ ITEMS_PROVIDED = Condition(
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseKind(ABC):
+class NoiseKind:
     """One kind of noise; made by :func:`noise_kind`."""
 
     kind: ClassVar[str]  #: its name; other layers declare their parts under it
@@ -190,8 +189,8 @@ class NoiseKind(ABC):
         """What the best option is, as a sentence, where it is not the one with the best mean."""
         return ""
 
-    @abstractmethod
-    def __str__(self) -> str: ...
+    def __str__(self) -> str:
+        return self.words
 
 
 @dataclass(frozen=True, eq=False)
