@@ -11,11 +11,12 @@ What becomes of a measurement that gives no reward depends on why (:mod:`surepic
   it and hands it out again. One that fails too often ends the work.
 - It would fail again: the work ends at once.
 
-Where a finite table is filled in, a cell that fails for good is put aside, and work goes on. As
-soon as something else works it counts by the rule of the study (:mod:`surepick.calls.rule`). Where
-nothing else comes to be measured, or too many fail, a cell that is known is measured once more,
-which counts for nothing; if that fails, too, the work ends. Where nothing has worked at all, a few
-more cells have to fail than there are options: all of them may fail on the first item.
+Where a finite table is filled in, a cell that fails for good is put aside, and work goes on with
+cells that are not known yet. As soon as one of them works it counts by the rule of the study
+(:mod:`surepick.calls.rule`); if others failed beside it, the service may have been away, and it has
+another try. Where nothing else comes to be measured, or a few more cells fail than there are
+options (all of them may fail on one item), a cell that is known is measured once more, which counts
+for nothing; if that fails, too, or none is known, the work ends.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ MOST_WORKERS = 1024  #: threads of one process
 MOST_RETRIES = 1000  #: of one measurement
 _DEADLINE = 1.0  # seconds: what nobody could end is waited for so much longer
 _LATE = Fault("passing")
-_MORE = 3  # cells that fail, beyond one of each option, before it is said that nothing works
+_MORE = 3  # cells that fail, beyond one of each option, before it is asked whether anything works
+_MOST_OPTIONS = 20  # that are waited for then
 _NO_SLOT = -1  # of a measurement that is made once more
 _AGAIN = -2  # of a cell that is asked again, which counts for nothing
 
@@ -549,8 +551,9 @@ class Workers:
         if slot in self._slots:
             self._slots[self._slots.index(slot)] = self._names
             self._names += 1
-        if fault.kind == "broken" or self._in_a_row.count >= self.workers * (self.retries + 1):
-            self._ask_whether_anything_works(fault)
+        options = min(self.study.problem.n_arms, _MOST_OPTIONS)
+        if fault.kind == "broken" or self._in_a_row.different > max(options + _MORE, self.workers):
+            self._ask_whether_anything_works()
 
     def _nothing_to_do(self) -> None:
         """There is nothing else to measure; what was put aside has to be decided on."""
@@ -567,15 +570,12 @@ class Workers:
                 f"study has it (pull {named}): {self._open[0].error}"
             )
 
-    def _ask_whether_anything_works(self, fault: Fault | None = None) -> None:
+    def _ask_whether_anything_works(self) -> None:
         if self._good is None:
             self._good = self._known_cell()
         if self._good is not None:
             self._doubt = True
-            return
-        most = self.study.problem.n_arms + _MORE
-        broken = fault is not None and fault.kind == "broken"
-        if broken or fault is None or self._in_a_row.different > most:
+        else:
             self._say_that_nothing_works()
 
     def _say_that_nothing_works(self) -> None:
@@ -613,9 +613,6 @@ class Workers:
         if self._keep is not None:
             self._keep(_record(self.name, measured) | {"counts": False})
         if measured.reward is not None:
-            for one in self._aside:  # it may have been the service that was away
-                one.last = one.last and not one.away
-                self._back.add(one.pull)
             self._works(measured.task)
         elif measured.fault.kind == "refused":
             self.pace.refused(measured.fault.after)
@@ -652,14 +649,17 @@ class Workers:
         return False
 
     def _works(self, task: Measurement) -> None:
-        """Something has worked: what failed before it did so by itself."""
+        """Something has worked: what failed before it did so by itself, or with the service."""
+        was_away = self._in_a_row.different > 1 or not self._in_a_row.ever
         self._in_a_row.worked()
         self.pace.answered()
         self._good, self._doubt = task, False
         aside, self._aside = self._aside, []
         for one in aside:
             worker = self._name_of(one.slot)
-            if not one.last:
+            if was_away:
+                self._back.add(one.pull)
+            if not one.last or (was_away and one.away):
                 self.study.fail(one.pull, one.error, worker)
             elif self._counts == "later":
                 self._open.append(one)
