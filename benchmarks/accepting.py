@@ -1,7 +1,8 @@
 """How often an answer is wrong where "within epsilon" is accepted on the way, after looking.
 
-Four options, the others just more than epsilon below the best, so that naming any of them is wrong;
-δ = 0.2. Whoever accepts knows the truth, and chooses the moment to do harm:
+Four options, the others just more than epsilon below the best (or below the two best, where two are
+asked for), so that naming any of them is wrong; δ = 0.2. Whoever accepts knows the truth, and
+chooses the moment to do harm:
 
 *At once*, when somebody *else leads*, when the best *looks worst* (a third of what rules
 it out is there), or *twice*: a half of epsilon when somebody else leads, all of it when the best
@@ -29,8 +30,8 @@ LABELS = list("abcd")
 NEVER, ONCE, LEADS, WORST, TWICE = "never", "at once", "else leads", "looks worst", "twice"
 MOMENTS = (NEVER, ONCE, LEADS, WORST, TWICE)
 #: by how much the best is ahead; what is accepted is a hundredth less
-AHEAD = {"pulls": 0.2, "table": 0.03, "pairs": 0.06, "counts": 0.03}
-MOST = {"pulls": 3_000, "pairs": 3_000, "counts": 18_000}
+AHEAD = {"pulls": 0.2, "two": 0.2, "table": 0.03, "pairs": 0.06, "counts": 0.03}
+MOST = {"pulls": 3_000, "two": 3_000, "pairs": 3_000, "counts": 18_000}
 ITEMS = 300
 
 
@@ -45,7 +46,7 @@ class _Looker:
     def look(self, run: Any, best: int) -> None:
         if self.moment == NEVER or not self.left or run.stopped or not run.samples:
             return
-        leads = run.state.leader() != best
+        leads = best not in run.state.named()
         worst = bool(run.state.progress()[best] >= 1 / 3)
         first = self.moment == TWICE and len(self.left) == 2
         if {ONCE: True, LEADS: leads, WORST: worst, TWICE: leads if first else worst}[self.moment]:
@@ -67,6 +68,15 @@ def pulls(looker: _Looker, rng: np.random.Generator) -> bool:
     run = algorithm.start(sp.Problem.unstructured(LABELS, noise=1.0), int(rng.integers(2**31)))
     _followed(run, looker, best, lambda b: means[b.arms] + rng.normal(size=b.size))
     return _wrong(run, best)
+
+
+def two_of_pulls(looker: _Looker, rng: np.random.Generator) -> bool:
+    means, (best, second) = np.zeros(K), rng.permutation(K)[:2].tolist()
+    means[[best, second]] = AHEAD["two"]
+    algorithm = sp.algorithms.PooledPeleg(DELTA, top=2, max_samples=MOST["two"])
+    run = algorithm.start(sp.Problem.unstructured(LABELS, noise=1.0), int(rng.integers(2**31)))
+    _followed(run, looker, best, lambda b: means[b.arms] + rng.normal(size=b.size))
+    return bool(run.answer.guarantee) and set(run.answer.arms) != {best, second}
 
 
 def table_of_items(looker: _Looker, rng: np.random.Generator) -> bool:
@@ -118,7 +128,13 @@ def _wrong(run: Any, best: int) -> bool:
     return bool(answer.guarantee) and answer.arm != best
 
 
-SHAPES = {"pulls": pulls, "table": table_of_items, "pairs": pairs, "counts": counts}
+SHAPES = {
+    "pulls": pulls,
+    "two": two_of_pulls,
+    "table": table_of_items,
+    "pairs": pairs,
+    "counts": counts,
+}
 
 
 def measure(task: tuple[str, str, int, int, int]) -> dict[str, Any]:
@@ -162,8 +178,8 @@ def main() -> None:
     head = ["shape", "accepted", "trials", "of them with the act", "wrong", "95 %"]
     about = (
         "# Accepting on the way\n\nδ = 0.2, four options, the others just more than epsilon below "
-        "the best: naming one of them is wrong. The moment is chosen by somebody who knows the "
-        "truth and wants to do harm (`benchmarks/accepting.py`).\n\n"
+        "the best (of *two*: the two best): naming one of them is wrong. The moment is chosen by "
+        "somebody who knows the truth and wants to do harm (`benchmarks/accepting.py`).\n\n"
     )
     record.write(about + table(head, rows))
 

@@ -13,9 +13,9 @@ MEANS = np.array([0.0, 0.8, 0.82, 0.3])
 TABLE = (np.random.default_rng(1).random((4, 400)) < [[0.3], [0.5], [0.6], [0.6]]).astype(float)
 
 
-def of_pulls():
+def of_pulls(**more):
     problem = sp.Problem.unstructured(list("abcd"), noise=1.0)
-    run = sp.algorithms.PooledPeleg(0.1).start(problem, 1)
+    run = sp.algorithms.PooledPeleg(0.1, **more).start(problem, 1)
     return run, lambda batch, rng: MEANS[batch.arms] + rng.normal(size=batch.size)
 
 
@@ -40,6 +40,7 @@ def of_pairs(**more):
 
 KINDS = {
     "pulls": (of_pulls, 0.3),
+    "two of pulls": (lambda: of_pulls(top=2), 0.6),
     "a table": (of_table, 0.08),
     "two of a table": (lambda: of_table(top=2), 0.08),
     "pairs, who wins most": (lambda: of_pairs(beats="most"), 0.15),
@@ -150,7 +151,6 @@ def test_an_open_batch_is_finished_first():
     ("algorithm", "problem", "message"),
     [
         (sp.algorithms.get("peleg", delta=0.1), sp.Problem(np.eye(3), noise=1.0), "from the start"),
-        (sp.algorithms.PooledPeleg(0.1, top=2), sp.Problem(np.eye(3), noise=1.0), "2 options"),
         (sp.algorithms.PooledPeleg(0.1, baseline=0), sp.Problem(np.eye(3), noise=1.0), "question"),
         (sp.algorithms.get("pairs", delta=0.1), sp.Problem.pairs(list("abc")), "confirmed"),
     ],

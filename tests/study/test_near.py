@@ -52,6 +52,20 @@ def test_nothing_is_said_early_or_where_one_is_clearly_ahead_or_once_it_is_accep
     assert study.status()["near"] is None
 
 
+def test_of_the_m_best_it_is_about_the_last_of_them_and_can_be_accepted():
+    study = of_pulls(means={"a": 0.0, "best": 1.5, "b": 0.8, "c": 0.81}, top=2)
+    near = study.status()["near"]
+    assert set(near["options"]) == {"b", "c"}
+    assert not near["refused"]
+    assert 0.6 < near["resolved"] / of_pulls().status()["near"]["resolved"] < 1.7
+    study.accept(near["epsilon"], reason="nobody sees less")
+    rng, means = np.random.default_rng(1), [0.0, 1.5, 0.8, 0.81]
+    while not study.finished:
+        study.tell_many({one.id: means[one.arm] + rng.normal() for one in study.ask(50)})
+    assert study.answer.guarantee.kind == "eps-pac"
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+
+
 def test_of_a_table_it_says_how_many_items_closeness_takes_at_least():
     problem = sp.Problem.unstructured(list("abc"), noise="yes-no")
     how = {"complete": 2_000, "seed": 1, "storage": MemoryStorage()}

@@ -121,7 +121,11 @@ RULES = {
     "corrected": [lambda: of_study(corrected())],
     "set aside": [lambda: of_study(without_a_plate())],
     "failed cells": [lambda: of_study(with_a_cell_that_failed())],
-    "accepting": [lambda: as_json(accepted()), lambda: as_json(accepted(items=120))],
+    "accepting": [
+        lambda: as_json(accepted()),
+        lambda: as_json(accepted(top=2)),
+        lambda: as_json(accepted(items=120)),
+    ],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
 }
 GUARANTEES = ("pac", "eps-pac", "if-any", "heuristic", "none", "nobody", "claims", "fdr")

@@ -212,13 +212,13 @@ def with_a_cell_that_failed():
     return study
 
 
-def accepted(items=None):
+def accepted(items=None, **more):
     """A run on the way of which somebody said what is close enough; of pulls, or of a table."""
     rng, means = np.random.default_rng(0), np.array([0.0, 0.8, 0.82, 0.3])
     table = None if items is None else (rng.random((4, items)) < [[0.3], [0.5], [0.6], [0.6]])
     noise = 1.0 if table is None else "yes-no"
     problem = sp.Problem.unstructured(list("abcd"), noise=noise)
-    run = sp.algorithms.PooledPeleg(0.2, complete=items).start(problem, 1)
+    run = sp.algorithms.PooledPeleg(0.2, complete=items, **more).start(problem, 1)
     while not run.stopped:
         if not run.accepted and not run.waiting and run.samples >= 60:
             run.accept(0.3 if table is None else 0.08, reason="alike", by="ann")

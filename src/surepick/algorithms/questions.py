@@ -157,7 +157,7 @@ class Top(Asked):
 
     name = "top"
     several = True
-    accepts_later = ("table",)
+    accepts_later = ("pulls", "table")
     m: int
 
     def __post_init__(self) -> None:

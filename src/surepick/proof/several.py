@@ -13,6 +13,9 @@ takes its place; it, and the last one, go on with the least of the m, and those 
 more than who left had: else luck could choose which of two counts. Against sure candidates nothing
 is bet.
 
+What is close enough may be named on the way (:mod:`surepick.proof.accepting`): W(t) is then the
+least of the m, which is at most what the one holds that never has a positive expectation.
+
 That much is needed of "beats": there are m candidates none of which is beaten by any other. Means
 have that; who usually wins has it where m options each beat all the rest.
 """

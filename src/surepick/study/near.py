@@ -29,7 +29,7 @@ _FEWEST = 50  # measurements for each option that is in, before anything is said
 
 
 class _Pair(NamedTuple):
-    leader: int
+    leader: int  #: or the last of those that would be named
     other: int
     lead: float
     resolved: float  #: the least lead that as many measurements again would tell
@@ -67,22 +67,35 @@ def near_of(run: Run, ahead: Outlook | None) -> dict[str, Any] | None:
 
 
 def _pair(run: Run, ahead: Outlook) -> _Pair | None:
-    left, leader = list(run.active), ahead.standing.leader_index
-    asks_for_one = run.state.claims() is None and len(run.state.named()) == 1
-    if run.stopped or leader not in left or len(left) < 2 or not asks_for_one:
+    left, named = list(run.active), run.state.named()
+    leader = named[-1]
+    if run.stopped or leader not in left or len(left) < 2 or run.state.claims() is not None:
         return None
     if run.algorithm.asked.limited or run.samples < _FEWEST * len(left):
         return None
-    others = [i for i in left if i != leader and math.isfinite(ahead.error[i])]
+    others = [i for i in left if i not in named and math.isfinite(ahead.error[i])]
     other = min(others, key=lambda i: float(ahead.behind[i]), default=None)
     smaller = _half(run)
     if other is None or smaller is None:
         return None
-    resolved = float(ahead.error[other]) * math.sqrt(2.0 * smaller * -math.log(run.algorithm.delta))
-    lead = max(float(ahead.behind[other]), 0.0)
+    needed = math.log(len(named)) - math.log(run.algorithm.delta)
+    resolved = _error(run, ahead, leader, other) * math.sqrt(2.0 * smaller * needed)
+    lead = max(float(ahead.behind[other] - ahead.behind[leader]), 0.0)
     if not lead < resolved or resolved <= run.epsilon_ahead:
         return None
-    return _Pair(int(leader), other, lead, resolved)
+    return _Pair(leader, other, lead, resolved)
+
+
+def _error(run: Run, ahead: Outlook, one: int, other: int) -> float:
+    """Standard error of the lead of one over another: errors are known of leads over the best."""
+    best = ahead.standing.leader_index
+    own, beside = float(ahead.error[other]), float(ahead.error[one])
+    if one == best:
+        return own
+    if run.problem.pairing is not None or run.problem.rank < run.problem.n_arms:
+        return math.hypot(own, beside) / math.sqrt(2.0)  # about
+    each = 1.0 / np.maximum(run.pulls, 1)
+    return own * math.sqrt((each[one] + each[other]) / (each[best] + each[other]))
 
 
 def _half(run: Run) -> float | None:
@@ -103,7 +116,7 @@ def _least(run: Run, ahead: Outlook | None, found: _Pair, epsilon: float) -> str
     if items is None or not run.algorithm.each_once or ahead is None:
         return None
     met = int(run.pulls[list(run.active)].max())
-    varies = float(ahead.error[found.other]) ** 2 * met / (items - met)  # v/N
+    varies = _error(run, ahead, found.leader, found.other) ** 2 * met / (items - met)  # v/N
     known = (epsilon + found.lead) ** 2 / (2.0 * varies * -math.log(run.algorithm.delta))
     share = 1.0 / (1.0 + known)
     return (

@@ -23,7 +23,7 @@ RACING = math.log(1.0 - _ACCEPTING)  #: log of the share that rules options out
 ACCEPTING = math.log(_ACCEPTING)  #: of the share that shows closeness
 _FIELDS = {"epsilon", "batch", "changes"}
 #: rules that can have it, and what else may be asked there than which is the best
-_RULES = {"pooled": set[str](), "complete": {"top"}, "pairs": {"top"}}
+_RULES = {"pooled": {"top"}, "complete": {"top"}, "pairs": {"top"}}
 
 
 class Accepted(NamedTuple):

@@ -293,7 +293,7 @@ class PooledPeleg(Algorithm):
         return alone and moves and levels_cancel(problem, ways_of(problem))
 
     def refuses_accepting(self, problem: Problem) -> str:
-        """Only where the best is asked for; on complete tables also the m best."""
+        """Only where the best is asked for, or the m best."""
         if self.keep is not None:
             return (
                 "options are to keep limits, and what is close enough is then shown of each limit, "

@@ -58,6 +58,7 @@ class TopM(Question):
             "chosen": self.chosen,
             "accepted": self.accepted,
             "near": self.near.save(),
+            "behind": self.shares.save(),
             "led": self.leaders.save(),
         }
 
@@ -67,6 +68,7 @@ class TopM(Question):
         self.chosen, self.accepted = memory["chosen"], memory["accepted"]
         self.best = self.chosen[0]
         self.near.load(memory["near"])
+        self.shares.load(memory["behind"])
         self.leaders.load(memory["led"])
 
     # -- bets ------------------------------------------------------------------------------
@@ -126,6 +128,10 @@ class TopM(Question):
     def finished(self) -> bool:
         """Whether as many are left as were asked for, or those named are close enough."""
         return self.accepted or int((self.dropped_at == 0).sum()) <= self.m
+
+    def accept(self) -> None:
+        self.shares.accept(self.purses.against())
+        self.near.forget()
 
     def conclude(self, market: Any) -> None:
         if self.accepted and int((self.dropped_at == 0).sum()) > self.m:
