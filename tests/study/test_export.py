@@ -11,7 +11,7 @@ import pytest
 import surepick as sp
 from surepick.storage.memory import MemoryStorage
 from surepick.study.export import content, rows
-from surepick.study.options import OptionTable
+from surepick.study.sheet import OptionTable
 
 _OBEYED = ("=", "+", "-", "@", "|", "%", "\t", "\r", "＝", "＋", "－", "＠", "｜", "％")
 OWN = ("pull", "arm", "label", "reward", "time", "worker", "token")

@@ -16,8 +16,7 @@ from surepick.cli.status import _count
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.study import StudySpec
 from surepick.study.manage import describe_studies
-from surepick.study.options import OptionTable
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import OptionTable, Sheet
 
 LABELS = ["terse", "polite", "long", "odd"]
 CSV = "prompt,tokens,text\nterse,10,Brief.\npolite,20,Please.\nlong,90,Write.\nodd,15,Sing.\n"

@@ -6,9 +6,8 @@ import pytest
 
 import surepick as sp
 from surepick.errors import InvalidInputError
-from surepick.study.options import OptionTable
 from surepick.study.pulls import Pull
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import OptionTable, Sheet
 from surepick.study.shown import picture, shown
 
 CSV = "prompt,tokens,asked,text\na,1,Why?,Short.\nb,2,Why?,notes/b.txt\nc,3,Why?,pic.png\n"

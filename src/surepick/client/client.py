@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from surepick.run import Answer
 from surepick.study import StudySpec
 from surepick.study.core import StudyCore
 from surepick.study.spec import described
-from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
 
@@ -90,22 +88,7 @@ class RemoteStudy(StudyCore):
     events = _blocking(StudyRequests.events)
     history = _blocking(StudyRequests.history)
     judgements = _blocking(StudyRequests.judgements)
-
-    def run(
-        self,
-        measure: Callable[[Measurement], Any],
-        workers: int = 1,
-        progress: bool = False,
-        *,
-        timeout: float = math.inf,
-        retries: int = 2,
-        name: str | None = None,
-        stratum: str | None = None,
-        per_minute: float | None = None,
-    ) -> Answer:
-        """See :meth:`surepick.Study.run`."""
-        how = (workers, progress, timeout, retries, name, stratum, per_minute)
-        return run_study(self, measure, *how)
+    run = run_study
 
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
         """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""

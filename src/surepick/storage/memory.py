@@ -71,7 +71,6 @@ class MemoryStorage(Storage):
                 raise
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        """See :class:`Storage`."""
         return self.write(work)
 
 

@@ -14,7 +14,6 @@ from surepick.study.manage import (
     load_study,
     store,
 )
-from surepick.study.options import OptionTable
 from surepick.study.per_segment import (
     SegmentAnswers,
     SegmentShares,
@@ -22,7 +21,7 @@ from surepick.study.per_segment import (
     SegmentStudies,
 )
 from surepick.study.pulls import Pull, Told
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import OptionTable, Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
 from surepick.study.traffic.lookback import LookBack, look_back

@@ -503,7 +503,7 @@ class StudyCore(ABC):
     # -- measuring with a function ---------------------------------------------------------
     @abstractmethod
     def run(
-        self,
+        self: StudyCore,
         measure: Callable[[Measurement], Any],
         workers: int = 1,
         progress: bool = False,

@@ -21,6 +21,7 @@ from surepick.study.sheet import safe
 from surepick.study.traffic.block import reported
 
 FORMATS = ("csv", "json", "parquet")
+_WHO = ("reason", "by", "token")
 KINDS = ("measurements", "options", "events", "corrections", "option-changes", "limits")
 
 
@@ -173,45 +174,27 @@ def _options(study: Exported) -> Iterator[dict[str, Any]]:
 
 
 def _events(study: Exported) -> Iterator[dict[str, Any]]:
+    names = ("worker", "token", "value", "count", "note")
     for event in study.events():
-        yield {
-            "time": _iso(event.at),
-            "kind": event.kind,
-            "pull": event.pull,
-            "arm": event.arm,
-            "label": study.problem.labels[event.arm],
-            "worker": event.worker,
-            "token": event.token,
-            "value": event.value,
-            "count": event.count,
-            "note": event.note,
-        }
+        own = _fields(event, "kind", "pull", "arm")
+        yield own | {"label": study.problem.labels[event.arm]} | _fields(event, *names)
+
+
+def _fields(record: Any, *names: str) -> dict[str, Any]:
+    """Some of what a record says, after when that was."""
+    return {"time": _iso(record.at), **{name: getattr(record, name) for name in names}}
 
 
 def _corrections(study: Exported) -> Iterator[dict[str, Any]]:
     for change in study.corrections():
-        yield {
-            "time": _iso(change.at),
-            "pull": change.pull,
-            "arm": change.arm,
-            "label": study.problem.labels[change.arm],
-            **({"number": change.number} if study.problem.numbers else {}),
-            "old": change.old,
-            "new": change.new,
-            "reason": change.reason,
-            "by": change.by,
-            "token": change.token,
-            "batch": change.batch,
-            "counted": change.counted,
-        }
+        row = _fields(change, "pull", "arm") | {"label": study.problem.labels[change.arm]}
+        row |= {"number": change.number} if study.problem.numbers else {}
+        yield row | _fields(change, "old", "new", *_WHO, "batch", "counted")
     for change in study.report_changes():
         for row in change.rows:
-            yield {"time": _iso(change.at), "period": change.period, "label": row.label} | {
-                **_group(row),
-                **_numbers("old", row.old),
-                **_numbers("new", row.new),
-                **{"reason": change.reason, "by": change.by, "token": change.token},
-            }
+            numbers = _numbers("old", row.old) | _numbers("new", row.new)
+            what = _fields(change, "period") | {"label": row.label} | _group(row) | numbers
+            yield what | _fields(change, *_WHO)
 
 
 def _group(row: RowChange) -> dict[str, Any]:
@@ -229,28 +212,13 @@ def _numbers(when: str, numbers: Sequence[float]) -> dict[str, float]:
 def _option_changes(study: Exported) -> Iterator[dict[str, Any]]:
     for change in study.option_changes():
         for label in change.labels:
-            yield {
-                "time": _iso(change.at),
-                "change": change.change,
-                "label": label,
-                "reason": change.reason,
-                "by": change.by,
-                "token": change.token,
-                "batch": change.asked,
-            }
+            own = _fields(change, "change") | {"label": label} | _fields(change, *_WHO)
+            yield own | {"batch": change.asked}
 
 
 def _limits(study: Exported) -> Iterator[dict[str, Any]]:
     for change in study.limit_changes():
-        yield {
-            "time": _iso(change.at),
-            "max_samples": change.max_samples,
-            "budget": change.budget,
-            "reason": change.reason,
-            "by": change.by,
-            "token": change.token,
-            "asked": change.asked,
-        }
+        yield _fields(change, "max_samples", "budget", *_WHO, "asked")
 
 
 def _with_features(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:

@@ -45,14 +45,13 @@ from surepick.study.again import SETTING as AGAIN
 from surepick.study.canaries import SETTING as CANARIES
 from surepick.study.failed import SETTING as FAILED
 from surepick.study.hedge import SETTING as HEDGE
-from surepick.study.options import FEATURE_SETTINGS, OptionTable
 from surepick.study.overlap import SETTING as OVERLAP
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
 from surepick.study.segments import OF_SEGMENT, Segment
 from surepick.study.segments import SETTING as SEGMENTS
 from surepick.study.settings import Prepared, Setting, declares, find, from_outside, yes_or_no
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import FEATURE_SETTINGS, OptionTable, Sheet
 from surepick.study.shown import FILES_SETTING, SHOW_SETTING
 from surepick.study.strata import SETTING as STRATA
 from surepick.study.traffic import rules

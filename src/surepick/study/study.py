@@ -6,13 +6,12 @@ It is one file because it is what everybody who uses a study has in hand.
 from __future__ import annotations
 
 import json
-import math
 import random
 import threading
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -43,7 +42,7 @@ from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore
 from surepick.study.desk import rebuild
-from surepick.study.desk.asking import RENEWED, Asked, Wanted
+from surepick.study.desk.asking import RENEWED, Wanted
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.hedge import HEDGED
@@ -76,36 +75,6 @@ from surepick.study.workers.run import run_study
 from surepick.text import plural
 
 
-class Forecasts:
-    """The forecasts of one study; safe to use from several threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        #: by what is accepted from now on: where the study stood, seconds, and the forecast
-        self._known: dict[float | None, tuple[tuple[int, int], float, Ahead]] = {}
-
-    def of(
-        self,
-        run: Run,
-        at: StudyProgress,
-        simulate: Callable[[Run, float], Ahead],
-        seconds: float,
-        epsilon: float | None = None,
-    ) -> Ahead:
-        """What lies ahead of a run that stands at ``at``; what was told since is taken off.
-
-        One that had at least as much time is taken again.
-        """
-        key = (at.batch, at.revision)
-        with self._lock:
-            there, most, found = self._known.get(epsilon, (None, 0.0, Ahead(0, 0, 0, 0)))
-            if there != key or most < seconds:
-                self._known = {k: one for k, one in self._known.items() if one[0] == key}
-                found = simulate(run, seconds)
-                self._known[epsilon] = (key, seconds, found)
-        return found if run.stopped else found.less(at.told)
-
-
 class Study(StudyCore):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
@@ -129,6 +98,9 @@ class Study(StudyCore):
         self.desk = Desk(storage, record)  #: where its pulls are handed out
         self._record = record
         self._held: dict[int, str] = {}  # pull -> whom this object handed it to
+        #: by what is accepted from now on: where the study stood, seconds, and the forecast
+        self._forecasts: dict[float | None, tuple[tuple[int, int], float, Ahead]] = {}
+        self._forecasting = threading.Lock()
         if owner:  # the storage was opened for this object, so it is closed with it
             weakref.finalize(self, storage.close)
 
@@ -160,7 +132,6 @@ class Study(StudyCore):
         return rebuild.algorithm_of(self._record), meta
 
     def definition(self) -> dict[str, Any]:
-        """What the study was created with, and options that came since, as JSON-ready values."""
         record = self._record
         return {
             "name": record.name,
@@ -221,31 +192,19 @@ class Study(StudyCore):
         named = worker is not None
         desk, request = self.desk, uuid.uuid4().hex
         holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + request)
-        # An attempt that was cut off may have handed out a pull, so it counts as one.
-        tries = 1 if desk.in_line else 0
+        unsure = desk.in_line  # an attempt that was cut off may have handed out a pull
         quick = desk.lease_next(holder, lease, request) if n == 1 else None
         if quick is not None:
             self._held[quick.pull] = holder.worker
             return desk.pulls([quick])
 
         wanted = Wanted(n, holder, lease, stratum=belongs, same=bool(same), request=request)
-
-        def ask(tx: Transaction) -> Asked:
-            nonlocal tries
-            tries += 1
-            return desk.lease(tx, wanted, again=tries > 1)
-
         end = time.monotonic() + wait
         while True:
-            asked = self.storage.write(ask)
-            if asked.advance:
-                desk.advance()
-            elif asked.plan:
-                desk.plan_ahead()
-            elif asked.leases or asked.finished or time.monotonic() >= end:
+            asked = desk.ask({0: wanted}, unsure)[0]
+            if asked.leases or asked.finished or time.monotonic() >= end:
                 break
-            else:
-                time.sleep(random.uniform(0.5, 1.0) * min(0.1, max(0.0, end - time.monotonic())))
+            time.sleep(random.uniform(0.5, 1.0) * min(0.1, max(0.0, end - time.monotonic())))
         desk.note_place(asked)
         self._held.update((one.pull, holder.worker) for one in asked.leases)
         return desk.pulls(asked.leases)
@@ -302,22 +261,18 @@ class Study(StudyCore):
         return (self.desk.fail_for_good if final else self.desk.fail)(pull, reason, holder)
 
     def keep(self, held: Mapping[str, Sequence[int]], lease: float = 300.0) -> dict[str, list[int]]:
-        """Say which pulls are still being measured; see :meth:`StudyCore.keep`."""
         return self.desk.keep(held, lease)
 
     # -- what people do to it --------------------------------------------------------------
     def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:
-        """Do something to the study; see :meth:`StudyCore.act`."""
         own = registry.get(kind)
         made = write.perform(self.desk, own, fields, who_of(own, reason, by))
         return own.result(made, fields)
 
     def acts(self, *kinds: str) -> list[Act]:
-        """What was done to the study, in order: who, when, why; all of it, or of some kinds."""
         return write.read(self.desk, kinds)
 
     def _records(self, *kinds: str) -> list[Any]:
-        """What acts of these kinds changed, in order, as records of their own."""
         return [one for act in self.acts(*kinds) for one in registry.get(act.kind).records(act)]
 
     @cached_property
@@ -326,65 +281,20 @@ class Study(StudyCore):
         return Traffic(self.desk)
 
     def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """By which shares to send visitors; see :meth:`StudyCore.split`."""
         return self.traffic.desk.split(visits, period)
 
     def periods(self) -> list[dict[str, Any]]:
-        """All periods that have their shares; see :meth:`StudyCore.periods`."""
         return self.traffic.desk.listed()
 
     # -- measuring with a function ---------------------------------------------------------
-    def run(
-        self,
-        measure: Callable[[Measurement], Any],
-        workers: int = 1,
-        progress: bool = False,
-        *,
-        timeout: float = math.inf,
-        retries: int = 2,
-        name: str | None = None,
-        stratum: str | None = None,
-        per_minute: float | None = None,
-    ) -> Answer:
-        """Measure with a Python function until the study is finished; the answer.
-
-        Others may work on the study at the same time. A measurement that fails (raises, takes too
-        long, returns no finite number) is made again, after a while where the error says that it
-        may pass: a lost connection, status 500. Where too many calls were made (status 429) all
-        workers wait, as long as the service says. What would fail again, such as a wrong key, ends
-        the work at once.
-
-        Parameters
-        ----------
-        measure
-            Called with a :class:`surepick.study.Measurement` (``label``, ``arm``, ``features``,
-            ``pull``, ``attempt``); returns the reward. May be a coroutine function, which is
-            cancelled when its time is up.
-        workers
-            Measurements at a time: threads, or coroutines of one event loop.
-        progress
-            Show a line on stderr; where that is no terminal, one every so often.
-        timeout, retries
-            Seconds that a measurement may take, and how often one that failed is tried again.
-        name
-            What the workers are called; it must be theirs alone.
-        stratum
-            What all of these measurements belong to, where the study has strata.
-        per_minute
-            The most measurements that begin in a minute: of all workers, and of all processes on
-            this machine that run the study with the same number.
-        """
-        how = (workers, progress, timeout, retries, name, stratum, per_minute)
-        return run_study(self, measure, *how)
+    run = run_study
 
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
-        """Whether there is an answer."""
         return self.progress().finished
 
     def progress(self) -> StudyProgress:
-        """Where the study stands, in a few numbers."""
         return self.desk.progress()
 
     @property
@@ -393,7 +303,6 @@ class Study(StudyCore):
         return self.desk.load()[0]
 
     def checks(self) -> Checks:
-        """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
         if self._sends_traffic:
             return self.traffic.checks()
         found = None
@@ -490,34 +399,29 @@ class Study(StudyCore):
         return joined(read_stated(self.meta.get(CONDITIONS, ())), happened)
 
     def _unmeasured(self) -> list[Unmeasured]:
-        """Cells of a finite table that count as the worst score, as they cannot be measured."""
         return unmeasured_in(self.storage, self._record.id, self.problem)
 
     def standing(self) -> Standing:
-        """What is known now about every option; see :meth:`StudyCore.standing`."""
         return self.desk.load()[0].standing()
 
     def forecast(self, seconds: float = FORECAST_SECONDS, *, epsilon: float | None = None) -> Ahead:
-        """How many more measurements; see :meth:`StudyCore.forecast`."""
         from surepick.ahead.copies import ahead
 
-        simulate = (
-            self.traffic.periods_ahead
-            if self._sends_traffic
-            else lambda run, seconds: ahead(run, seconds=seconds)
-        )
         run, at = self.desk.load()
         if epsilon is not None:
             run = Run.from_json(run.to_json(), run.problem)
             run.accept(epsilon)
-        return self._forecasts.of(run, at, simulate, seconds, epsilon)
-
-    @cached_property
-    def _forecasts(self) -> Forecasts:
-        return Forecasts()
+        key = (at.batch, at.revision)
+        with self._forecasting:  # one that had at least as much time is taken again
+            there, most, found = self._forecasts.get(epsilon, (None, 0.0, Ahead(0, 0, 0, 0)))
+            if there != key or most < seconds:
+                own = self.traffic.periods_ahead if self._sends_traffic else ahead
+                found = own(run, seconds=seconds)
+                kept = {k: one for k, one in self._forecasts.items() if one[0] == key}
+                self._forecasts = kept | {epsilon: (key, seconds, found)}
+        return found if run.stopped else found.less(at.told)  # what was told since is taken off
 
     def status(self) -> dict[str, Any]:
-        """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         run, at = self.desk.load()
         checks = self.checks()
         known = None if self._sends_traffic else self._findings.open_totals(at)
@@ -536,15 +440,12 @@ class Study(StudyCore):
         return found | {"traffic": self.traffic.status(ends) if self._sends_traffic else None}
 
     def rewards(self) -> Rewards:
-        """Every reward that counts, with pull, arm and time, in the order of the pulls."""
         return self.storage.read(lambda tx: tx.rewards(self._record.id, 0, 2**62))
 
     def events(self, *kinds: str) -> list[Event]:
-        """Everything else that was said: duplicates, conflicts, late tells, failures."""
         return self.storage.read(lambda tx: tx.events(self._record.id, kinds or None))
 
     def history(self) -> list[dict[str, int]]:
-        """A row for each complete batch: its number, samples so far, survivors after it."""
         own = self._record.id
         closed = self.storage.read(lambda tx: tx.closed_batches(own, tx.progress(own).batch))
         return [
@@ -553,12 +454,10 @@ class Study(StudyCore):
         ]
 
     def judgements(self) -> dict[str, Any]:
-        """Who judged what; see :meth:`StudyCore.judgements`."""
         states = self.standing()["state"]
         return judgements(self.desk.told(), self.problem, states, self.algorithm.delta)
 
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
-        """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""
         path = Path(path)
         parts = export.stream(self, what, form or path.suffix[1:].lower())
         with path.open("wb") as file:
@@ -570,7 +469,6 @@ class Study(StudyCore):
         return self.storage.read(lambda tx: rebuild.replay(tx, self._record))[0]
 
     def close(self) -> None:
-        """Let go of the database."""
         self.storage.close()
 
     def __repr__(self) -> str:

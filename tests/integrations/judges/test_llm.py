@@ -7,8 +7,7 @@ import pytest
 import surepick as sp
 from surepick.errors import InvalidInputError
 from surepick.integrations.judges import VerdictError, llm_judge, read_verdict
-from surepick.study.options import OptionTable
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import OptionTable, Sheet
 from surepick.study.workers.measure import Measurement
 
 TASK = Measurement(

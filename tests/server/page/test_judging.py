@@ -10,8 +10,7 @@ from tests.browser import Complaints, accessibility_violations
 from tests.server.served import Served
 
 import surepick as sp
-from surepick.study.options import OptionTable
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import OptionTable, Sheet
 
 TEXTS = {
     "terse": "It scatters.\n<script>document.title = 'taken over'</script>",

@@ -187,7 +187,6 @@ class PostgresStorage(SqlStorage):
         lease: float,
         request: str | None = None,
     ) -> tuple[int, Lease] | None:
-        """See :class:`Storage`."""
         worker, token = holder
         values = {"study": study, "batch": batch, "place": place, "known": len(arms)}
         values |= {"arms": f"{{{','.join(map(str, arms))}}}", "lease": lease}
@@ -201,7 +200,6 @@ class PostgresStorage(SqlStorage):
     def tell_one(
         self, study: int, pull: int, value: float, worker: str | None, token: str | None
     ) -> bool | None:
-        """See :class:`Storage`."""
         values = {"study": study, "pull": pull, "value": value, "worker": worker, "token": token}
         return None if self._one_step(_TELL_ONE, values) is None else True
 

@@ -81,11 +81,9 @@ class SqlStorage(Storage):
 
     # -- transactions ----------------------------------------------------------------------
     def write(self, work: Callable[[Transaction], T]) -> T:
-        """See :class:`Storage`."""
         return self._try(work, write=True)
 
     def read(self, work: Callable[[Transaction], T]) -> T:
-        """See :class:`Storage`."""
         return self._try(work, write=False)
 
     def _try(self, work: Callable[[SqlTransaction], T], *, write: bool) -> T:

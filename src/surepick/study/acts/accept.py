@@ -8,20 +8,19 @@ effect when what is open is finished.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from surepick.errors import InvalidInputError
 from surepick.run import Run
 from surepick.run.changes import ACCEPTED
-from surepick.study.acts.base import Field, Scene
+from surepick.study.acts.base import Field, Record, Scene
 from surepick.study.acts.options import ChangeRun, Planned
 from surepick.study.segments import segment_of
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Accepted(Record):
     """What is close enough from then on.
 
     Examples
@@ -48,15 +47,6 @@ class Accepted:
         after = f" The open {self.unit} is finished first." if self.waits else ""
         return f"From now on an option within {self.epsilon:g} of the best is accepted.{after}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Accepted:
-        """What :meth:`to_dict` made."""
-        return cls(**{name: saved[name] for name in cls.__dataclass_fields__ if name in saved})
-
 
 class _Accept(ChangeRun):
     change = Accepted
@@ -79,7 +69,6 @@ class _Accept(ChangeRun):
     needs_reason = True
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """What a request brings."""
         if segment_of(json.loads(scene.record.meta)) is not None:
             raise InvalidInputError(
                 "epsilon: where each segment has an answer of its own, all of them accept the same "
@@ -91,7 +80,6 @@ class _Accept(ChangeRun):
         """Nothing beside what the run itself refuses."""
 
     def changed(self, planned: Planned) -> Accepted:
-        """What there is to say of it."""
         return Accepted.from_dict({"unit": planned.unit, **planned.content})
 
 

@@ -21,14 +21,14 @@ withdrawn, and those of a batch that is open are measured again.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link, Period, StudyProgress
-from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
+from surepick.study.acts.base import Act, Changing, Field, Record, Scene, Step, Who
 from surepick.study.acts.options import BATCH, PERIOD
 from surepick.study.acts.reports import change_batches
 from surepick.study.acts.rewards import ASIDE, ChangeRewards, changes
@@ -43,7 +43,7 @@ IN_ADVANCE, BLIND, AFTERWARDS = "in advance", "blind", "afterwards"
 
 
 @dataclass(frozen=True)
-class SetAside:
+class SetAside(Record):
     """What was set aside for all options.
 
     Examples
@@ -83,15 +83,6 @@ class SetAside:
     def words(self) -> str:
         """What it is."""
         return f"{self.of} '{self.name}'"
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> SetAside:
-        """What :meth:`to_dict` made."""
-        return cls(**{name: saved[name] for name in cls.__dataclass_fields__})
 
     def certified(self, periods: Sequence[Period], skipped: Sequence[int]) -> dict[str, Any]:
         """As certificates list it, which do not have the periods of these numbers."""
@@ -162,7 +153,6 @@ class _SetAside(Changing):
     needs_reason = True
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """One thing that the study may have."""
         given = self.filled(given)
         named = [name for name in ("period", "stratum", "batch") if given[name] is not None]
         if len(named) != 1:

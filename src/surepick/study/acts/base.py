@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 from surepick.arrays.validate import real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError, NotAllowedError, UnknownNameError
@@ -66,7 +66,21 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Act:
+class Record:
+    """Something that is kept, or sent, as its fields by their names."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        """What :meth:`to_dict` made."""
+        return cls(**{name: saved[name] for name in cls.__dataclass_fields__ if name in saved})
+
+
+@dataclass(frozen=True)
+class Act(Record):
     """Something that was done to a study.
 
     Examples
@@ -86,15 +100,6 @@ class Act:
     token: str | None  #: id of the token it was done with; None: on this machine
     said: str  #: what was done, in words
     details: dict[str, Any]  #: what was done, as JSON-ready values
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Act:
-        """What :meth:`to_dict` made."""
-        return cls(**{name: saved[name] for name in cls.__dataclass_fields__})
 
 
 class Measured(NamedTuple):
@@ -258,13 +263,10 @@ class Changing(ActKind):
     change: type[Any]  #: what people get: it has ``from_dict`` and ``said``
 
     def words(self, details: dict[str, Any]) -> str:
-        """What was changed."""
         return self.change.from_dict(details).said
 
     def records(self, act: Act) -> list[Any]:
-        """The change."""
         return [self.change.from_dict(act.details)]
 
     def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
-        """The change."""
         return None if act is None else self.records(act)[0]

@@ -7,15 +7,14 @@ go on by that.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from surepick.errors import InvalidInputError
 from surepick.run.changes import NONE, Limits
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
-from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
+from surepick.study.acts.base import Act, Changing, Field, Record, Scene, Step, Who
 from surepick.study.pulls import said_by
 from surepick.study.traffic.rules import sends_traffic
 from surepick.text import plural
@@ -24,7 +23,7 @@ LIMITED = "limited"
 
 
 @dataclass(frozen=True)
-class LimitChange:
+class LimitChange(Record):
     """What may be measured from then on.
 
     Examples
@@ -62,15 +61,6 @@ class LimitChange:
         who = said_by(self.by, self.token)
         return {"asked": self.asked, **limits, "reason": self.reason, "by": who, "at": self.at}
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> LimitChange:
-        """What :meth:`to_dict` made."""
-        return cls(**{name: saved[name] for name in cls.__dataclass_fields__})
-
 
 def read(tx: Transaction, study: int) -> list[LimitChange]:
     """All changes of a study's limits, in order."""
@@ -105,7 +95,6 @@ class _Limit(Changing):
     )
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """At least one limit."""
         given = self.filled(given)
         if given["max_samples"] is None and given["budget"] is None:
             raise InvalidInputError("max_samples, budget: say which limit to change")
@@ -127,7 +116,6 @@ class _Limit(Changing):
         return Step(at, change.to_dict(), run, at.finished and run.stopped)
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
-        """The limits."""
         return LimitChange.from_dict(content).to_dict()
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,10 +26,9 @@ from surepick.run.changes import ACCEPTED, ADDED, RETIRED
 from surepick.run.order import fresh_seed
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
-from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
-from surepick.study.options import plain_cell
+from surepick.study.acts.base import Act, Changing, Field, Record, Scene, Step, Who
 from surepick.study.pulls import said_by
-from surepick.study.sheet import Sheet
+from surepick.study.sheet import Sheet, plain_cell
 from surepick.study.traffic.rules import rules_of, sends_traffic
 
 KINDS = (ADDED, RETIRED, ACCEPTED)
@@ -37,7 +36,7 @@ BATCH, PERIOD = "batch", "period"
 
 
 @dataclass(frozen=True)
-class OptionChange:
+class OptionChange(Record):
     """Options that came or went.
 
     Examples
@@ -73,16 +72,11 @@ class OptionChange:
         return f"Retired: {names}.{after}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self) | {"labels": list(self.labels)}
+        return super().to_dict() | {"labels": list(self.labels)}
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> OptionChange:
-        """What :meth:`to_dict` made."""
-        names = [name for name in cls.__dataclass_fields__ if name in saved]
-        own: dict[str, Any] = {name: saved[name] for name in names}
-        own["labels"] = tuple(saved["labels"])
-        return cls(**own)
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        return super().from_dict({**saved, "labels": tuple(saved["labels"])})
 
 
 class Planned:
@@ -145,7 +139,6 @@ class ChangeRun(Changing):
     change: type[Any] = OptionChange
 
     def changed(self, planned: Planned) -> Any:
-        """What there is to say of it."""
         return planned.change
 
     def demand(self, run: Run) -> None:
@@ -153,12 +146,7 @@ class ChangeRun(Changing):
         run.check_changeable()
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
-        """Which, and when."""
         return self.changed(Planned(link.kind, content)).to_dict()
-
-    def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """What a request brings."""
-        return self.filled(given)
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
         """Make the change; the same act again (its answer was lost, perhaps) changes nothing."""
@@ -236,7 +224,6 @@ class _Add(ChangeRun):
     def described(
         self, scene: Scene, run: Run, made: list[Planned], given: dict[str, Any]
     ) -> tuple[dict[str, Any], Sequence[str]]:
-        """The new rows, and labels that look like others."""
         meta = json.loads(scene.record.meta)
         if meta.get("columns") is not None:
             meta["columns"] = grown_columns(meta["columns"], made)
@@ -258,7 +245,6 @@ class _Retire(ChangeRun):
     needs_reason = True
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """The label, as links have it."""
         label, rules = super().check(scene, given)["label"], rules_of(scene.record)
         if rules is not None and label == rules.control:
             raise InvalidInputError(

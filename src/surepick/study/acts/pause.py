@@ -44,15 +44,12 @@ class _Steer(ActKind):
         return Step(at, content, run, finished=ends, effect=ends, more=write)
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
-        """Nothing else."""
         return {}
 
     def words(self, details: dict[str, Any]) -> str:
-        """What was done."""
         return self._sentence
 
     def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
-        """Whether something had to be changed."""
         return act is not None
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from surepick.study.acts.base import (
     ActKind,
     Changing,
     Field,
+    Record,
     Scene,
     Step,
     Who,
@@ -77,7 +78,7 @@ class RowChange:
 
 
 @dataclass(frozen=True)
-class ReportChange:
+class ReportChange(Record):
     """What became of a report after it was recorded.
 
     Examples
@@ -110,20 +111,13 @@ class ReportChange:
         count = f"{len(self.rows)} row{'' if len(self.rows) == 1 else 's'}"
         return f"Period {self.period!r}: {count} of its report corrected ({more})."
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self)
-
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> ReportChange:
-        """What :meth:`to_dict` made."""
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
         rows = tuple(
             RowChange(**row | {"old": tuple(row["old"]), "new": tuple(row["new"])})
             for row in saved["rows"]
         )
-        own: dict[str, Any] = {name: saved[name] for name in cls.__dataclass_fields__}
-        own["rows"] = rows
-        return cls(**own)
+        return super().from_dict({**saved, "rows": rows})
 
     def certified(self, skipped: Sequence[int]) -> dict[str, Any]:
         """As certificates list it, which do not have the periods of these numbers."""
@@ -188,7 +182,6 @@ class _OfPeriod(ActKind):
     large = True
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """The name of the period, and a report by label or a table."""
         given = self.filled(given)
         rules, name = demanded_rules(scene.record), as_name(given["period"], "period")
         report, table = given["report"], given["table"]
@@ -253,7 +246,6 @@ class _Record(_OfPeriod):
     role = WORKER
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
-        """Take in what came of a period."""
         name, rules, study = given["period"], given["rules"], scene.record.id
         run, at = scene.run()
         aside, due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
@@ -361,11 +353,9 @@ class _Record(_OfPeriod):
         return self.done({"period": content["name"], "visits": visits}, who, link.at)
 
     def words(self, details: dict[str, Any]) -> str:
-        """The period, and how many came."""
         return f"Period {details['period']!r}: {plural(details['visits'], 'visit')} recorded."
 
     def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
-        """What became of the report."""
         assert act is not None
         return Recorded(**{name: act.details[name] for name in Recorded.__dataclass_fields__})
 
@@ -490,7 +480,6 @@ class _CorrectReport(_OfPeriod, Changing):
     needs_reason = True
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
-        """Let another report count for a period that was recorded."""
         name, study, now = given["period"], scene.record.id, scene.run()[0]
         if name in scene.storage.read(lambda tx: set_aside(tx, study)):
             raise InvalidInputError(
@@ -532,7 +521,6 @@ class _CorrectReport(_OfPeriod, Changing):
         return Step(at, said, run, run.stopped, more=write, same=same)
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
-        """What became of which rows."""
         return of_link(link, scene).to_dict()
 
     def words(self, details: dict[str, Any]) -> str:

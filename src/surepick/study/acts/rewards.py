@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError, NotAllowedError, UnknownPullError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Lease, Link, StudyProgress, Tell
-from surepick.study.acts.base import Act, ActKind, Field, Measured, Scene, Step, Who
+from surepick.study.acts.base import Act, ActKind, Field, Measured, Record, Scene, Step, Who
 from surepick.study.pulls import as_pull, said_by
 
 CORRECTED, WITHDRAWN = "corrected", "withdrawn"
@@ -38,7 +38,7 @@ KINDS = (CORRECTED, WITHDRAWN, ASIDE)
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Record):
     """What became of a reward, or of a further number, after it was told.
 
     Examples
@@ -90,13 +90,7 @@ class Change:
         return f"{pull}: {self.old:g} no longer counts{again}."
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return asdict(self) | {"counted": self.counted}
-
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Change:
-        """What :meth:`to_dict` made."""
-        return cls(**{name: saved[name] for name in cls.__dataclass_fields__})
+        return super().to_dict() | {"counted": self.counted}
 
     def certified(self, skipped: Sequence[int]) -> dict[str, Any]:
         """As certificates list it, which do not have the batches of these numbers."""
@@ -124,7 +118,6 @@ def of_link(link: Link) -> list[Change]:
 
 
 def _change(one: dict[str, Any], content: dict[str, Any], at: float) -> Change:
-    """One change of a link."""
     was, now, number = one["was"], one["now"], one.get("number")
     old, numbers = None, one.get("numbers")  # of a reward that came back
     if was is not None:
@@ -155,7 +148,6 @@ class ChangeRewards(ActKind):
     )
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
-        """The changes, with the labels of options."""
         return self._labelled(of_link(link), scene)
 
     def _labelled(self, made: list[Change], scene: Scene) -> dict[str, Any]:
@@ -169,7 +161,6 @@ class ChangeRewards(ActKind):
         return " ".join(said + ([f"… and {more} more."] if more > 0 else []))
 
     def records(self, act: Act) -> list[Change]:
-        """The change of each pull."""
         return [Change.from_dict(one) for one in act.details["changes"]]
 
     def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
@@ -382,7 +373,6 @@ class _Correct(ChangeRewards):
             )
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """A reward that can be recorded."""
         given = self.filled(given | {"pull": as_pull(given.get("pull"))})
         number, value = given["number"], given["reward"]
         if number is not None:
@@ -408,7 +398,6 @@ class _Withdraw(ChangeRewards):
     )
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """The pulls that are meant."""
         given = self.filled(given)
         if (given["pull"] is None) == (given["token"] is None):
             raise InvalidInputError("give either a pull, or the id of a token")

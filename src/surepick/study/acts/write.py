@@ -65,11 +65,9 @@ class _Unknown(ActKind):
         self.kind = self.link = link
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
-        """All that it says."""
         return content
 
     def words(self, details: dict[str, Any]) -> str:
-        """Its name."""
         return f"{self.kind} (unknown to this version)."
 
 

@@ -189,7 +189,6 @@ class Tally:
         return self._repeats.and_of(opened.arms, opened.values).options()
 
     def summary(self) -> ArmSummary:
-        """Everything, per arm."""
         opened = self._of_open_batch()
         values = without_levels(opened, self._closed)
         return self._closed + ArmSummary.of(self._n_arms, opened.arms, values)

@@ -134,7 +134,6 @@ class _Counter:
 
     @property
     def left(self) -> int:
-        """How many more are wanted."""
         wanted = self._wanted
         most = wanted.n if wanted.new is None else min(wanted.n, self._held + wanted.new)
         return most - len(self.given)

@@ -84,7 +84,9 @@ class Crowd:
             tries += 1
             who = desk.who(together[0])
             told, complete = leases.tell(tx, desk.record.id, together, who, aside, desk.strata)
-            return told, None if complete else self._lease_all(tx, wanted, tries > 1)
+            if complete:
+                return told, None
+            return told, {i: desk.lease(tx, one, tries > 1) for i, one in wanted.items()}
 
         try:
             told, asked = desk.storage.write(work)
@@ -178,29 +180,8 @@ class Crowd:
         many = [{i: one} for i, one in asks.items() if one.new is not None]
         found: dict[int, Handed] = {}
         for group in ([few] if few else []) + many:  # who asks for many does so alone
-            found |= self._ask_at_once(group)
+            found |= self._handed(group, self._desk.ask(group))
         return found
-
-    def _ask_at_once(self, asks: dict[int, Wanted]) -> dict[int, Handed]:
-        desk, tries = self._desk, 0
-
-        def work(tx: Transaction) -> dict[int, Asked]:
-            nonlocal tries
-            tries += 1
-            return self._lease_all(tx, asks, tries > 1)
-
-        while True:
-            asked = desk.storage.write(work)
-            if any(one.advance for one in asked.values()):
-                desk.advance()
-            elif any(one.plan for one in asked.values()):
-                desk.plan_ahead()
-            else:
-                break
-        return self._handed(asks, asked)
-
-    def _lease_all(self, tx: Transaction, asks: dict[int, Wanted], again: bool) -> dict[int, Asked]:
-        return {i: self._desk.lease(tx, wanted, again) for i, wanted in asks.items()}
 
     def _handed(self, asks: dict[int, Wanted], asked: dict[int, Asked]) -> dict[int, Handed]:
         found = {}

@@ -114,7 +114,6 @@ class Desk:
 
     @cached_property
     def on_items(self) -> bool:
-        """Whether options are measured on items."""
         return self._algorithm.measured_on() is not None
 
     @cached_property
@@ -177,18 +176,34 @@ class Desk:
             return asking.Asked([], at.finished, False, at.batch, at.asked)
         worker = wanted.holder.worker
         named = not worker.startswith(ANONYMOUS)
-        return asking.ask(
-            tx,
-            self.record.id,
-            wanted,
-            who=worker if named else self._who,
-            back=named or again,
-            opened=self._open_batches,
-            stamp=lambda now: stamp(self.strata, wanted.stratum, now),
-            on_items=self.on_items,
-            may_plan=lambda at: self._may_plan(tx, at, worker),
-            hedge=self._hedges,
-        )
+        who, back = worker if named else self._who, named or again
+        plans = {"may_plan": lambda at: self._may_plan(tx, at, worker), "hedge": self._hedges}
+        return self._ask(tx, wanted, who=who, back=back, **plans)
+
+    def _ask(self, tx: Transaction, wanted: asking.Wanted, **how: Any) -> asking.Asked:
+        how |= {"opened": self._open_batches, "on_items": self.on_items}
+        how |= {"stamp": lambda now: stamp(self.strata, wanted.stratum, now)}
+        return asking.ask(tx, self.record.id, wanted, **how)
+
+    def ask(
+        self, wanted: Mapping[int, asking.Wanted], unsure: bool = False
+    ) -> dict[int, asking.Asked]:
+        """Lease pulls, and go on to other batches where that is due; ``unsure`` as ``again``."""
+        tries = int(unsure)
+
+        def work(tx: Transaction) -> dict[int, asking.Asked]:
+            nonlocal tries
+            tries += 1
+            return {i: self.lease(tx, one, tries > 1) for i, one in wanted.items()}
+
+        while True:
+            found = self.storage.write(work)
+            if any(one.advance for one in found.values()):
+                self.advance()
+            elif any(one.plan for one in found.values()):
+                self.plan_ahead()
+            else:
+                return found
 
     def _is_set_aside(self, tx: Transaction, given: str | None) -> bool:
         """Whether what is handed out now would not count; an error where somebody asked for it."""
@@ -212,17 +227,7 @@ class Desk:
             tries += 1
             if tries > 1:  # they may have been handed out; who asks again hears of them
                 return []
-            asked = asking.ask(
-                tx,
-                self.record.id,
-                wanted,
-                who=self._who,
-                back=False,
-                opened=self._open_batches,
-                stamp=lambda now: stamp(self.strata, wanted.stratum, now),
-                on_items=self.on_items,
-            )
-            return asked.leases
+            return self._ask(tx, wanted, who=self._who, back=False).leases
 
         time.sleep(_OTHERS_TURN)
         return self.storage.write(work)
@@ -283,7 +288,6 @@ class Desk:
         return given[1]
 
     def note_place(self, asked: asking.Asked) -> None:
-        """Remember how far the batch has been handed out."""
         known = self._opened.number == asked.batch
         self._place = (asked.batch, asked.place) if known else None
 
@@ -480,7 +484,6 @@ class Desk:
         return rebuild.load_run(self.storage, self.record, self.first_problem)
 
     def progress(self) -> StudyProgress:
-        """Where the study stands."""
         return self.storage.read(lambda tx: tx.progress(self.record.id))
 
     def waits_for(self) -> str:

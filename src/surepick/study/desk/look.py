@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Look:
         self._tells += len(told)
         new = {x.pull for x in told if x.value is not None and _is_new(x)}
         fresh = [one for one in rewards if one.pull in new]
-        found = self._asked_or_none(fresh)
+        found = self._or_none(self._asked, fresh)
         self._remember(fresh)
         return [
             replace(x, warning=found[x.pull]) if _is_new(x) and x.pull in found else x for x in told
@@ -70,7 +70,7 @@ class Look:
         """
         if not self._desk.load()[0].samples:
             return {}
-        return self._unusual_or_none({reward.pull: reward.value for reward in rewards})
+        return self._or_none(self._unusual, {reward.pull: reward.value for reward in rewards})
 
     def refuse(self, rewards: Sequence[Reward]) -> None:
         """Raise where a reward is far from all before; nothing is recorded."""
@@ -81,10 +81,10 @@ class Look:
                 "the reading; if it is right, tell it without strict"
             )
 
-    def _asked_or_none(self, rewards: Sequence[Reward]) -> dict[int, str]:
-        """What to ask about; nothing where that cannot be said: they are recorded anyway."""
+    def _or_none(self, look: Callable[[Any], dict[int, str]], rewards: Any) -> dict[int, str]:
+        """What was found; nothing where that cannot be said: they are recorded anyway."""
         try:
-            return self._asked(rewards)
+            return look(rewards)
         except (SurepickError, ArithmeticError, ValueError) as error:
             name = self._desk.record.name
             _log.warning("study %r: numbers could not be checked for typos (%s)", name, error)
@@ -177,15 +177,6 @@ class Look:
             self._problem = self._desk.load()[0].problem
             self._problem_of = self._desk.standing
         return self._problem
-
-    def _unusual_or_none(self, rewards: dict[int, float]) -> dict[int, str]:
-        """What is unusual; nothing where that cannot be said: they are recorded anyway."""
-        try:
-            return self._unusual(rewards)
-        except (SurepickError, ArithmeticError, ValueError) as error:
-            name = self._desk.record.name
-            _log.warning("study %r: rewards could not be checked for outliers (%s)", name, error)
-            return {}
 
     def _unusual(self, rewards: dict[int, float]) -> dict[int, str]:
         expected = self._expectation(list(rewards))

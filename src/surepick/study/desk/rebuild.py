@@ -156,7 +156,6 @@ class Log(NamedTuple):
 
     @classmethod
     def read(cls, tx: Transaction, study: StudyRecord, at: StudyProgress) -> Log:
-        """What the database has of a study."""
         found = [tx.batch(study.id, number) for number in range(at.batch + 1)]
         batches = [one for one in found if one is not None]
         if len(batches) < at.batch:
@@ -199,7 +198,6 @@ class Log(NamedTuple):
         return self._replace(rewards=Rewards.of(rows), changes=[*self.changes, *made])
 
     def of(self, batch: BatchRecord) -> Rewards:
-        """The rewards of one batch."""
         ends = np.searchsorted(self.rewards.pulls, [batch.first, batch.first + batch.size])
         kept, part = self.rewards, slice(*ends)
         strata = None if kept.strata is None else kept.strata[part]

@@ -64,11 +64,9 @@ class Known(Measure):
         return self._otherwise.cancels
 
     def stop(self) -> None:
-        """End what is being measured."""
         self._otherwise.stop()
 
     def calls_for(self, arm: int, item: int | None) -> bool:
-        """Not for what is in the table."""
         return (arm, item) not in self._scores
 
     def reward_of(self, task: Measurement, record: dict[str, Any]) -> float | dict[str, float]:
