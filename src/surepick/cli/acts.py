@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import click
 
 from surepick.cli.numbers import Number
+from surepick.cli.options import argument, from_signature, option
 from surepick.cli.studies import (
     end_of,
     open_studies,
@@ -198,18 +199,15 @@ def _in_each(
     context_settings={"ignore_unknown_options": True},
 )
 @study_options
-@click.argument("kind")
-@click.argument("fields", nargs=-1)
-@click.option("--reason", default="", help="Reason; stored with the study.")
-@click.option("--by", default=None, help="Who does it.")
+@from_signature
 def act_command(
     name: str,
     storage: str,
     as_json: bool,
-    kind: str,
-    fields: tuple[str, ...],
-    reason: str,
-    by: str | None,
+    kind: str = argument(),
+    fields: tuple[str, ...] = argument(),
+    reason: str = option("", "Reason; stored with the study."),
+    by: str | None = option(None, "Who does it."),
 ) -> None:
     """Do something to a study: KIND says what, FIELDS (name=value …) what it needs.
 

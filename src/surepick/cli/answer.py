@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.options import file_option, from_signature, option
 from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
@@ -35,27 +36,20 @@ if TYPE_CHECKING:
 
 @click.command("answer")
 @study_options
-@click.option(
-    "--certificate",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the proof to this file; surepick verify checks it.",
-)
-@click.option("--explain", is_flag=True, help=EXPLAIN_HELP)
-@click.option(
-    "--export",
-    "exports",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="For a pipeline: .md (for a comment) or .xml (JUnit), also where there is no answer yet.",
-)
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    certificate: Path | None,
-    explain: bool,
-    exports: tuple[Path, ...],
+    certificate: Path | None = file_option(
+        None, "Write the proof to this file; surepick verify checks it."
+    ),
+    explain: bool = option(False, EXPLAIN_HELP),
+    exports: tuple[Path, ...] = file_option(
+        (),
+        "For a pipeline: .md (for a comment) or .xml (JUnit), also where there is no answer yet.",
+        flag="--export",
+    ),
 ) -> None:
     """Print the answer of a finished study, how sure it is, and what that takes.
 

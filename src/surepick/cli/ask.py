@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.options import from_signature, option
 from surepick.cli.studies import (
     FINISHED,
     NOT_YET,
@@ -28,33 +29,21 @@ _PAIR = ["pull", "first", "second"]  # where two options are compared
 
 @click.command("ask", short_help="Get pulls to measure.")
 @study_options
-@click.option("-n", "count", default=1, show_default=True, help="How many pulls, at most.")
-@click.option(
-    "--worker",
-    default=None,
-    help="Your name. If you ask again, you first get the pulls you still hold.",
-)
-@click.option(
-    "--lease",
-    default=3600.0,
-    show_default=True,
-    help="Seconds until the pulls may be given to others.",
-)
-@click.option("--stratum", default=None, help=STRATUM_HELP)
-@click.option(
-    "--same",
-    is_flag=True,
-    help="Pulls of one option only, to measure together: as many of -n as the open batches have.",
-)
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    count: int,
-    worker: str | None,
-    lease: float,
-    stratum: str | None,
-    same: bool,
+    count: int = option(1, "How many pulls, at most.", flag="-n"),
+    worker: str | None = option(
+        None, "Your name. If you ask again, you first get the pulls you still hold."
+    ),
+    lease: float = option(3600.0, "Seconds until the pulls may be given to others."),
+    stratum: str | None = option(None, STRATUM_HELP),
+    same: bool = option(
+        False,
+        "Pulls of one option only, to measure together: as many of -n as the open batches have.",
+    ),
 ) -> None:
     """Get pulls to measure: a line each, with the number to tell the reward for and the option.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from surepick.cli.options import ENGINE, JSON, SCHEDULER, folder_option, from_signature, option
+
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
@@ -22,71 +24,46 @@ _WIDE = 200  # characters in a line where there is no terminal
 
 
 @click.command("bench", short_help="Compare algorithms on simulated instances.")
-@click.option(
-    "--suite",
-    default=None,
-    help="A named comparison: leaderboard (all algorithms, instances of every kind, three deltas, "
-    "ranked), or published (the same on instances from other people's papers). --algorithms, "
-    "--instances and --delta narrow it.",
-)
-@click.option(
-    "--algorithms",
-    multiple=True,
-    help="Registry names, separated by commas, with settings if any: rage,lingape:norm_bound=2. "
-    "May be repeated.",
-)
-@click.option(
-    "--instances",
-    multiple=True,
-    help="Instances, separated by semicolons: 'standard:gap=0.3;confounding:d=6,omega=0.1'; "
-    "rng=trial draws new arms for every trial. May be repeated.",
-)
-@click.option("--delta", default=None, help="One or more: 0.1,0.01.  [default: 0.1]")
-@click.option(
-    "--trials",
-    default=None,
-    type=int,
-    help="Trials of each combination.  [default: 50; a suite has its own]",
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of all trials.")
-@click.option(
-    "--epsilon", default=0.0, show_default=True, help="Accept any candidate this close to the best."
-)
-@click.option("--max-samples", default=None, type=int, help="Pulls at which a trial gives up.")
-@click.option(
-    "--noise",
-    default=None,
-    help="Family of the rewards: gaussian, student-t:freedom=4, exponential, bernoulli, bounded, "
-    "beta, two-point.  [default: what goes with each problem]",
-)
-@click.option("--jobs", default=1, show_default=True, help="Processes; -1 for all cores.")
-@click.option("--engine", "engine_name", default="processes", show_default=True, help="Or: dask.")
-@click.option("--scheduler", default=None, help="Address of a Dask scheduler (tcp://host:port).")
-@click.option("--fresh", is_flag=True, help="Discard trials of a run that was interrupted.")
-@click.option(
-    "--out",
-    default=None,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for trials and summary, as CSV and Parquet.  [default: results/bench, or "
-    "results/ and the name of the suite]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+@from_signature
 def command(
-    suite: str | None,
-    algorithms: tuple[str, ...],
-    instances: tuple[str, ...],
-    delta: str | None,
-    trials: int | None,
-    seed: int,
-    epsilon: float,
-    max_samples: int | None,
-    noise: str | None,
-    jobs: int,
-    engine_name: str,
-    scheduler: str | None,
-    fresh: bool,
-    out: Path | None,
-    as_json: bool,
+    suite: str | None = option(
+        None,
+        "A named comparison: leaderboard (all algorithms, instances of every kind, three deltas, "
+        "ranked), or published (the same on instances from other people's papers). --algorithms, "
+        "--instances and --delta narrow it.",
+    ),
+    algorithms: tuple[str, ...] = option(
+        (),
+        "Registry names, separated by commas, with settings if any: rage,lingape:norm_bound=2. "
+        "May be repeated.",
+    ),
+    instances: tuple[str, ...] = option(
+        (),
+        "Instances, separated by semicolons: 'standard:gap=0.3;confounding:d=6,omega=0.1'; "
+        "rng=trial draws new arms for every trial. May be repeated.",
+    ),
+    delta: str | None = option(None, "One or more: 0.1,0.01.  [default: 0.1]"),
+    trials: int | None = option(
+        None, "Trials of each combination.  [default: 50; a suite has its own]"
+    ),
+    seed: int = option(0, "Seed of all trials."),
+    epsilon: float = option(0.0, "Accept any candidate this close to the best."),
+    max_samples: int | None = option(None, "Pulls at which a trial gives up."),
+    noise: str | None = option(
+        None,
+        "Family of the rewards: gaussian, student-t:freedom=4, exponential, bernoulli, bounded, "
+        "beta, two-point.  [default: what goes with each problem]",
+    ),
+    jobs: int = option(1, "Processes; -1 for all cores."),
+    engine_name: str = ENGINE,
+    scheduler: str | None = SCHEDULER,
+    fresh: bool = option(False, "Discard trials of a run that was interrupted."),
+    out: Path | None = folder_option(
+        None,
+        "Folder for trials and summary, as CSV and Parquet.  [default: results/bench, or "
+        "results/ and the name of the suite]",
+    ),
+    as_json: bool = JSON,
 ) -> None:
     """Run algorithms on simulated instances and compare pulls, errors and time.
 

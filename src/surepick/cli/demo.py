@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.options import DELTA, JSON, from_signature, option
 from surepick.cli.studies import shown
 from surepick.text import plural, typed
 
@@ -36,13 +37,13 @@ _PAUSE = 0.2
 
 
 @click.command("demo", short_help="Watch a small study find the best page layout.")
-@click.option("--delta", default=0.05, show_default=True, help="Error probability.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the order, and of visitors.")
-@click.option(
-    "--out", default="results", show_default=True, type=click.Path(path_type=Path), help="Folder."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def command(delta: float, seed: int, out: Path, as_json: bool) -> None:
+@from_signature
+def command(
+    delta: float = DELTA,
+    seed: int = option(0, "Seed of the order, and of visitors."),
+    out: Path = option("results", "Folder."),
+    as_json: bool = JSON,
+) -> None:
     """Find the best of twelve page layouts from the marks of simulated visitors.
 
     Leaves the table of layouts, the study, its answer, a certificate and, with the extra plot, a

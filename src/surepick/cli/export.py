@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from surepick.cli.options import file_option, from_signature, option
 from surepick.cli.studies import local_study_options, open_study, say
 from surepick.errors import InvalidInputError
 from surepick.text import plural
@@ -16,28 +17,23 @@ _FORMATS = ("csv", "json", "parquet")
 
 @click.command("export")
 @local_study_options
-@click.option(
-    "--what",
-    type=click.Choice(_KINDS),
-    default="measurements",
-    show_default=True,
-    help="Rewards that count; a summary per option; everything that did not count (failures, "
-    "repeats, conflicts); corrections and withdrawals; options added and retired; or changes "
-    "of limits.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(_FORMATS),
-    help="By default taken from the file's extension.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    default=Path("-"),
-    help="File; by default it is printed.",
-)
-def command(name: str, storage: str, as_json: bool, what: str, form: str | None, out: Path) -> None:
+@from_signature
+def command(
+    name: str,
+    storage: str,
+    as_json: bool,
+    what: str = option(
+        "measurements",
+        "Rewards that count; a summary per option; everything that did not count (failures, "
+        "repeats, conflicts); corrections and withdrawals; options added and retired; or changes "
+        "of limits.",
+        click.Choice(_KINDS),
+    ),
+    form: str | None = option(
+        None, "By default taken from the file's extension.", click.Choice(_FORMATS), flag="--format"
+    ),
+    out: Path = file_option(Path("-"), "File; by default it is printed.", allow_dash=True),
+) -> None:
     """Write what was measured as CSV, JSON or Parquet.
 
     In CSV files, texts that a spreadsheet would take for a formula get a quote in front.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.options import JSON, from_signature, option
+
 if TYPE_CHECKING:
     from surepick.bench import Plan
     from surepick.bench.compare.standings import Standings
@@ -22,19 +24,17 @@ _WIDE = 200  # characters in a line where there is no terminal
 
 
 @click.command("leaderboard", short_help="Measure a sample of a recorded comparison again.")
-@click.option(
-    "--check", "sample", default=20, show_default=True, help="How many trials to measure again."
-)
-@click.option(
-    "--record",
-    default=Path("results/leaderboard"),
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Folder that surepick bench --suite leaderboard wrote.",
-)
-@click.option("--seed", default=0, show_default=True, help="Which trials: other seeds, others.")
-@click.option("--json", "as_json", is_flag=True, help="Print each trial, as recorded and now.")
-def command(sample: int, record: Path, seed: int, as_json: bool) -> None:
+@from_signature
+def command(
+    sample: int = option(20, "How many trials to measure again.", flag="--check"),
+    record: Path = option(
+        Path("results/leaderboard"),
+        "Folder that surepick bench --suite leaderboard wrote.",
+        click.Path(path_type=Path, file_okay=False, exists=True),
+    ),
+    seed: int = option(0, "Which trials: other seeds, others."),
+    as_json: bool = JSON,
+) -> None:
     """Measure some of the recorded trials again: every one has to come out as it stands there.
 
     Trials are seeded one by one, so each can be repeated alone, on any machine. Exit code 1: one of
@@ -127,10 +127,10 @@ def _failure(why: str) -> bool:
 
 def _command(suite: Suite, plan: Plan, narrowed: Mapping[str, Sequence[Any]]) -> str:
     words = ["surepick", "bench", "--suite", suite.name]
-    for option, values in narrowed.items():
+    for flag, values in narrowed.items():
         if values:
             texts = [f"{v:g}" if isinstance(v, float) else v for v in values]
-            words += [option, (";" if option == "--instances" else ",").join(texts)]
+            words += [flag, (";" if flag == "--instances" else ",").join(texts)]
     words += ["--trials", str(plan.trials), "--seed", str(plan.seed)]
     if plan.max_samples is not None:
         words += ["--max-samples", str(plan.max_samples)]

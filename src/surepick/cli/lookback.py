@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from surepick.cli.numbers import Rate, Rewards, in_rates
+from surepick.cli.options import DELTA, JSON, argument, from_signature, option
 from surepick.cli.studies import say, shown
 from surepick.conditions import CONDITIONS
 from surepick.text import plural
@@ -18,33 +19,17 @@ if TYPE_CHECKING:
 
 
 @click.command("lookback", short_help="Website tests: when would a past one have been decided?")
-@click.argument("past", type=click.Path(path_type=Path))
-@click.option(
-    "--rewards",
-    default="yes-no",
-    show_default=True,
-    type=Rewards(),
-    help="What a visit gives.",
-)
-@click.option("--delta", type=Rate(), default=0.05, show_default=True, help="Error probability.")
-@click.option(
-    "--epsilon",
-    type=Rate(),
-    default=0.0,
-    show_default=True,
-    help="Any option this close to the best will do; of rates also as 0.2%.",
-)
-@click.option("--control", default=None, help="The option that the leader is compared with.")
-@click.option("--minimise", is_flag=True, help="Smaller is better: fewest successes win.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@from_signature
 def command(
-    past: Path,
-    rewards: str,
-    delta: float,
-    epsilon: float,
-    control: str | None,
-    minimise: bool,
-    as_json: bool,
+    past: Path = argument(),
+    rewards: str = option("yes-no", "What a visit gives.", Rewards()),
+    delta: float = DELTA,
+    epsilon: float = option(
+        0.0, "Any option this close to the best will do; of rates also as 0.2%.", Rate()
+    ),
+    control: str | None = option(None, "The option that the leader is compared with."),
+    minimise: bool = option(False, "Smaller is better: fewest successes win."),
+    as_json: bool = JSON,
 ) -> None:
     """Say what would have been said of a PAST test, and when it would have been decided.
 

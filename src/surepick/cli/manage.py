@@ -6,6 +6,7 @@ import json
 
 import click
 
+from surepick.cli.options import JSON, from_signature, option
 from surepick.cli.studies import (
     at_server,
     local_study_options,
@@ -21,8 +22,11 @@ from surepick.text import plural, typed
 
 @click.command("list", short_help="List studies, and where each one stands.")
 @storage_option
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def list_command(storage: str, as_json: bool) -> None:
+@from_signature
+def list_command(
+    storage: str,
+    as_json: bool = JSON,
+) -> None:
     """List the studies of a database: what each is doing, and how far it has come."""
     from surepick.study.manage import describe_studies
 
@@ -45,11 +49,14 @@ def list_command(storage: str, as_json: bool) -> None:
 
 @click.command("copy", short_help="Copy a study to another database, or move it.")
 @local_study_options
-@click.option("--to", required=True, metavar="URL", help="The other database, as for --storage.")
-@click.option("--as", "new_name", metavar="NAME", help="What the copy is called.")
-@click.option("--move", is_flag=True, help="Delete the original once the copy is there.")
+@from_signature
 def copy_command(
-    name: str, storage: str, as_json: bool, to: str, new_name: str | None, move: bool
+    name: str,
+    storage: str,
+    as_json: bool,
+    to: str = option(None, "The other database, as for --storage.", required=True, metavar="URL"),
+    new_name: str | None = option(None, "What the copy is called.", flag="--as", metavar="NAME"),
+    move: bool = option(False, "Delete the original once the copy is there."),
 ) -> None:
     """Copy a study with all that was measured and done: from SQLite to PostgreSQL, or back.
 
@@ -76,8 +83,13 @@ def copy_command(
 
 @click.command("delete", short_help="Delete a study with everything measured for it.")
 @study_options
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def delete_command(name: str, storage: str, as_json: bool, yes: bool) -> None:
+@from_signature
+def delete_command(
+    name: str,
+    storage: str,
+    as_json: bool,
+    yes: bool = option(False, "Do not ask."),
+) -> None:
     """Delete a study with everything that was measured for it. This cannot be undone."""
     from surepick.study import delete_study
 

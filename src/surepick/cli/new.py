@@ -12,6 +12,15 @@ import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Rewards, in_rates
+from surepick.cli.options import (
+    FEATURES,
+    FORMULA,
+    LABEL,
+    UNSTRUCTURED,
+    argument,
+    from_signature,
+    option,
+)
 from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, local_study_options, say, shown
 from surepick.cli.trust import MISFIT_HELP, Misfit, described, trust, trusted
@@ -77,91 +86,57 @@ class _Noise(click.ParamType):
 
 @click.command("new", short_help="Start a study: which of the options in a table is best?")
 @local_study_options
-@click.argument("options", type=click.Path(path_type=Path))
-@click.option("--features", default=None, help="Columns that describe an option: price,colour.")
-@click.option("--formula", default=None, help="A formula instead: 'price + C(colour)*C(layout)'.")
-@click.option("--unstructured", is_flag=True, help="Use no features at all.")
-@click.option("--label", default=None, help="Column with the names of the options.")
-@click.option(
-    "--algorithm",
-    default=DEFAULT,
-    show_default=True,
-    help=f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96.",
-)
-@click.option("--rewards", type=_Rewards(), default=None, help=REWARDS_HELP)
-@click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
-@click.option("--misfit", type=Misfit(), default=None, help=MISFIT_HELP)
-@click.option(
-    "--trust-features",
-    is_flag=True,
-    help="Take rewards to be exactly linear in the features: --misfit 0.",
-)
-@click.option(
-    "--cost",
-    default=None,
-    help="Column with the cost of measuring each option; the study then spends as little as "
-    "possible.",
-)
-@click.option(
-    "--number",
-    "numbers",
-    multiple=True,
-    help="A further number of a measurement, and what it is: latency=0..100, failed=yes-no, "
-    "time=any; may be repeated.",
-)
-@click.option(
-    "--keep",
-    multiple=True,
-    help="A limit that the answer has to keep, such as 'latency <= 50', 'refunds <= control + "
-    "0.2%' or 'p95 of time <= 2'; with a tolerance: 'latency <= 50 ± 2'. May be repeated.",
-)
+@from_signature
 @setting_options
-@click.option("--past-label", default=None, help="Column of options in --past, if not label.")
-@click.option("--past-reward", default=None, help="Column of rewards in --past, if not reward.")
-@click.option(
-    "--traffic",
-    is_flag=True,
-    help="For websites: visitors are split by shares (split) and reported by period (record).",
-)
-@click.option(
-    "--at-least",
-    multiple=True,
-    help="With --traffic: how long the test runs at least, such as 7d (a full week is a good "
-    "choice), or the smallest share of an option that is still in, such as 5%; may be repeated.",
-)
-@click.option(
-    "--control", default=None, help="With --traffic: the option that always keeps a share."
-)
-@click.option("--control-share", default=None, help="The share it keeps, such as 20%.")
-@click.option(
-    "--window",
-    default=None,
-    help="With --traffic: how long visitors may respond once their period is over, such as 7d.",
-)
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    options: Path,
-    features: str | None,
-    formula: str | None,
-    unstructured: bool,
-    label: str | None,
-    cost: str | None,
-    algorithm: str,
-    rewards: str | tuple[float, float] | None,
-    noise: float | str | list[float] | None,
-    misfit: float | None,
-    trust_features: bool,
-    numbers: tuple[str, ...],
-    keep: tuple[str, ...],
-    past_label: str | None,
-    past_reward: str | None,
-    traffic: bool,
-    at_least: tuple[str, ...],
-    control: str | None,
-    control_share: str | None,
-    window: str | None,
+    options: Path = argument(),
+    features: str | None = FEATURES,
+    formula: str | None = FORMULA,
+    unstructured: bool = UNSTRUCTURED,
+    label: str | None = LABEL,
+    cost: str | None = option(
+        None,
+        "Column with the cost of measuring each option; the study then spends as little as "
+        "possible.",
+    ),
+    algorithm: str = option(
+        DEFAULT, f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96."
+    ),
+    rewards: str | tuple[float, float] | None = option(None, REWARDS_HELP, _Rewards()),
+    noise: float | str | list[float] | None = option(None, NOISE_HELP, _Noise()),
+    misfit: float | None = option(None, MISFIT_HELP, Misfit()),
+    trust_features: bool = option(
+        False, "Take rewards to be exactly linear in the features: --misfit 0."
+    ),
+    numbers: tuple[str, ...] = option(
+        (),
+        "A further number of a measurement, and what it is: latency=0..100, failed=yes-no, "
+        "time=any; may be repeated.",
+        flag="--number",
+    ),
+    keep: tuple[str, ...] = option(
+        (),
+        "A limit that the answer has to keep, such as 'latency <= 50', 'refunds <= control + "
+        "0.2%' or 'p95 of time <= 2'; with a tolerance: 'latency <= 50 ± 2'. May be repeated.",
+    ),
+    past_label: str | None = option(None, "Column of options in --past, if not label."),
+    past_reward: str | None = option(None, "Column of rewards in --past, if not reward."),
+    traffic: bool = option(
+        False, "For websites: visitors are split by shares (split) and reported by period (record)."
+    ),
+    at_least: tuple[str, ...] = option(
+        (),
+        "With --traffic: how long the test runs at least, such as 7d (a full week is a good "
+        "choice), or the smallest share of an option still in, such as 5%; may be repeated.",
+    ),
+    control: str | None = option(None, "With --traffic: the option that always keeps a share."),
+    control_share: str | None = option(None, "The share it keeps, such as 20%."),
+    window: str | None = option(
+        None, "With --traffic: how long visitors may respond once their period is over, such as 7d."
+    ),
     **fields: Any,
 ) -> None:
     """Start the study NAME: which of the OPTIONS in a table (CSV or Parquet) is best?

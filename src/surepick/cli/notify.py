@@ -6,6 +6,7 @@ import datetime
 
 import click
 
+from surepick.cli.options import from_signature, option
 from surepick.cli.studies import local_study_options, open_study, say, shown
 from surepick.errors import InvalidInputError
 from surepick.text import plural, split_list, typed
@@ -15,28 +16,22 @@ from surepick.text import plural, split_list, typed
     "notify", short_help="Be told when a study is decided or stuck, or has spent its budget."
 )
 @local_study_options
-@click.option("--to", default=None, metavar="URL", help="Send notices to this address.")
-@click.option(
-    "--on",
-    "kinds",
-    default="",
-    help="Which, separated by commas: decided, withdrawn, stuck, spent, morning.  [default: all "
-    "but morning]",
-)
-@click.option("--private", is_flag=True, help="With --to: the address is in your own network.")
-@click.option("--remove", default=None, metavar="ID", help="Send nothing there any more.")
-@click.option("--text", is_flag=True, help="Print what there is to tell now, ready for a mail.")
-@click.option("--send", is_flag=True, help="Look and send now; surepick serve does so by itself.")
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    to: str | None,
-    kinds: str,
-    private: bool,
-    remove: str | None,
-    text: bool,
-    send: bool,
+    to: str | None = option(None, "Send notices to this address.", metavar="URL"),
+    kinds: str = option(
+        "",
+        "Which, separated by commas: decided, withdrawn, stuck, spent, morning.  [default: all "
+        "but morning]",
+        flag="--on",
+    ),
+    private: bool = option(False, "With --to: the address is in your own network."),
+    remove: str | None = option(None, "Send nothing there any more.", metavar="ID"),
+    text: bool = option(False, "Print what there is to tell now, ready for a mail."),
+    send: bool = option(False, "Look and send now; surepick serve does so by itself."),
 ) -> None:
     """Have notices of a study sent to a web address (a webhook); without options, list them.
 

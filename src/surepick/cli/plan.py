@@ -12,6 +12,18 @@ import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Number, Rate, Rewards, in_rates
+from surepick.cli.options import (
+    DELTA,
+    FEATURES,
+    FORMULA,
+    JSON,
+    LABEL,
+    UNSTRUCTURED,
+    argument,
+    folder_option,
+    from_signature,
+    option,
+)
 from surepick.cli.trust import Misfit, described, trusted
 from surepick.errors import InvalidInputError
 
@@ -19,114 +31,64 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
 
 
 @click.command("plan", short_help="Forecast the measurements that a study needs.")
-@click.argument("options", type=click.Path(path_type=Path))
-@click.option("--features", default=None, help="Columns that describe an option: price,colour.")
-@click.option("--formula", default=None, help="Instead: 'price + C(colour)*C(layout)'.")
-@click.option("--label", default=None, help="Column with the names of the options.")
-@click.option("--unstructured", is_flag=True, help="Use no features at all.")
-@click.option(
-    "--rewards",
-    default=None,
-    type=Rewards(),
-    help="What one measurement gives, as for surepick new.  [default: any; symmetric where "
-    "features are trusted]",
-)
-@click.option(
-    "--gap",
-    default=None,
-    type=Rate(),
-    help="Lead of the best option over the second best that you want to detect.",
-)
-@click.option(
-    "--base-rate",
-    default=None,
-    type=Rate(),
-    help="Yes/no: how often the second best option says yes (0.02).",
-)
-@click.option(
-    "--lift",
-    default=None,
-    type=Rate(),
-    help="Yes/no: how much more often the best one does (0.2: 1.2 times as often).",
-)
-@click.option(
-    "--minimise",
-    is_flag=True,
-    help="Smaller is better; with --lift 0.2 the best one says yes 0.8 times as often.",
-)
-@click.option(
-    "--noise",
-    default=None,
-    type=Number(),
-    help="How much repeated measurements of one option differ (standard deviation); a guess "
-    "will do.  [default: 1, or a quarter of LO..HI]",
-)
-@click.option(
-    "--noise-is",
-    type=click.Choice(["guessed", "equal", "known"]),
-    default="guessed",
-    show_default=True,
-    help="What the study will know about the noise: nothing, that it is normal and equal for all, "
-    "or its size.",
-)
-@click.option(
-    "--misfit",
-    type=Misfit(),
-    default=None,
-    help="How far features may be wrong, as for surepick new: a number, or any.  [default: any]",
-)
-@click.option("--trust-features", is_flag=True, help="The same as --misfit 0.")
-@click.option("--delta", type=Rate(), default=0.05, show_default=True, help="Error probability.")
-@click.option("--trials", default=30, show_default=True, help="Simulated runs of each kind.")
-@click.option(
-    "--algorithms",
-    default="",
-    help=f"Registry names, separated by commas.  [default: {DEFAULT}; also peleg,rage where "
-    f"rewards are bounded, and uniform where their noise is known]",
-)
-@click.option(
-    "--max-samples",
-    default=None,
-    type=int,
-    help="Pulls at which a run gives up.  [default: 20 times an A/B/n test]",
-)
-@click.option(
-    "--seconds", default=10.0, show_default=True, help="Computing time for each algorithm."
-)
-@click.option("--seed", default=0, show_default=True, help="Seed of the simulation.")
-@click.option("--jobs", default=1, show_default=True, help="Processes.")
-@click.option(
-    "--out",
-    default="results/plan",
-    show_default=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for the picture and the tables.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
+@from_signature
 def command(
-    options: Path,
-    features: str | None,
-    formula: str | None,
-    label: str | None,
-    unstructured: bool,
-    rewards: str | None,
-    gap: float | None,
-    base_rate: float | None,
-    lift: float | None,
-    minimise: bool,
-    noise: float | None,
-    noise_is: str,
-    misfit: float | None,
-    trust_features: bool,
-    delta: float,
-    trials: int,
-    algorithms: str,
-    max_samples: int | None,
-    seconds: float,
-    seed: int,
-    jobs: int,
-    out: Path,
-    as_json: bool,
+    options: Path = argument(),
+    features: str | None = FEATURES,
+    formula: str | None = FORMULA,
+    label: str | None = LABEL,
+    unstructured: bool = UNSTRUCTURED,
+    rewards: str | None = option(
+        None,
+        "What one measurement gives, as for surepick new.  [default: any; symmetric where "
+        "features are trusted]",
+        Rewards(),
+    ),
+    gap: float | None = option(
+        None, "Lead of the best option over the second best that you want to detect.", Rate()
+    ),
+    base_rate: float | None = option(
+        None, "Yes/no: how often the second best option says yes (0.02).", Rate()
+    ),
+    lift: float | None = option(
+        None, "Yes/no: how much more often the best one does (0.2: 1.2 times as often).", Rate()
+    ),
+    minimise: bool = option(
+        False, "Smaller is better; with --lift 0.2 the best one says yes 0.8 times as often."
+    ),
+    noise: float | None = option(
+        None,
+        "How much repeated measurements of one option differ (standard deviation); a guess "
+        "will do.  [default: 1, or a quarter of LO..HI]",
+        Number(),
+    ),
+    noise_is: str = option(
+        "guessed",
+        "What the study will know about the noise: nothing, that it is normal and equal for all, "
+        "or its size.",
+        click.Choice(["guessed", "equal", "known"]),
+    ),
+    misfit: float | None = option(
+        None,
+        "How far features may be wrong, as for surepick new: a number, or any.  [default: any]",
+        Misfit(),
+    ),
+    trust_features: bool = option(False, "The same as --misfit 0."),
+    delta: float = DELTA,
+    trials: int = option(30, "Simulated runs of each kind."),
+    algorithms: str = option(
+        "",
+        f"Registry names, separated by commas.  [default: {DEFAULT}; also peleg,rage where "
+        f"rewards are bounded, and uniform where their noise is known]",
+    ),
+    max_samples: int | None = option(
+        None, "Pulls at which a run gives up.  [default: 20 times an A/B/n test]"
+    ),
+    seconds: float = option(10.0, "Computing time for each algorithm."),
+    seed: int = option(0, "Seed of the simulation."),
+    jobs: int = option(1, "Processes."),
+    out: Path = folder_option("results/plan", "Folder for the picture and the tables."),
+    as_json: bool = JSON,
 ) -> None:
     """Forecast the measurements needed to find the best of the OPTIONS in a table.
 

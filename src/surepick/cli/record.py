@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.options import argument, from_signature, option
 from surepick.cli.studies import open_studies, say, shown, study_options
 from surepick.errors import InvalidInputError
 from surepick.text import plural
@@ -17,36 +18,27 @@ if TYPE_CHECKING:
 
 @click.command("record", short_help="Website tests: hand in the counts of a period.")
 @study_options
-@click.argument("report", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--sql",
-    default=None,
-    help="Instead of REPORT: a SELECT that counts it. It may use :since, :until, :window, "
-    ":period and :number of the period.",
-)
-@click.option(
-    "--database",
-    default=None,
-    help="Where to run --sql (only reading): sqlite:///shop.db, "
-    "postgresql+psycopg://user@host/shop, …",
-)
-@click.option("--period", required=True, help="The name of the period, such as monday.")
-@click.option("--check", is_flag=True, help="Check the report without recording it.")
-@click.option("--correct", is_flag=True, help="Replace an earlier report that was wrong.")
-@click.option("--reason", default="", help="Reason for the correction; shown in the certificate.")
-@click.option("--by", default=None, help="Who corrects it.")
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    report: Path | None,
-    sql: str | None,
-    database: str | None,
-    period: str,
-    check: bool,
-    correct: bool,
-    reason: str,
-    by: str | None,
+    report: Path | None = argument(required=False),
+    sql: str | None = option(
+        None,
+        "Instead of REPORT: a SELECT that counts it. It may use :since, :until, :window, "
+        ":period and :number of the period.",
+    ),
+    database: str | None = option(
+        None,
+        "Where to run --sql (only reading): sqlite:///shop.db, "
+        "postgresql+psycopg://user@host/shop, …",
+    ),
+    period: str = option(None, "The name of the period, such as monday.", required=True),
+    check: bool = option(False, "Check the report without recording it."),
+    correct: bool = option(False, "Replace an earlier report that was wrong."),
+    reason: str = option("", "Reason for the correction; shown in the certificate."),
+    by: str | None = option(None, "Who corrects it."),
 ) -> None:
     """Record the REPORT of a period: a table (CSV or Parquet) with a row for each option.
 

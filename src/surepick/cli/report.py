@@ -6,19 +6,21 @@ from pathlib import Path
 
 import click
 
+from surepick.cli.options import file_option, from_signature, option
 from surepick.cli.studies import local_study_options, open_study, say
 from surepick.errors import InvalidInputError
 
 
 @click.command("report", short_help="Write a page about a study, for a colleague.")
 @local_study_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File; by default NAME.html.",
-)
-@click.option("--top", default=15, show_default=True, help="Options in the picture; 0 for all.")
-def command(name: str, storage: str, as_json: bool, out: Path | None, top: int) -> None:
+@from_signature
+def command(
+    name: str,
+    storage: str,
+    as_json: bool,
+    out: Path | None = file_option(None, "File; by default NAME.html."),
+    top: int = option(15, "Options in the picture; 0 for all."),
+) -> None:
     """Write one page about a study: the question, the answer, how sure it is, and why.
 
     With pictures and every measurement inside, so that it can be sent as it is. Needs the extra
@@ -35,13 +37,16 @@ def command(name: str, storage: str, as_json: bool, out: Path | None, top: int) 
 
 @click.command("plot", short_help="Draw where the options stand, for a slide.")
 @local_study_options
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File; its extension (.png, .pdf or .svg) sets the format. By default NAME.png.",
-)
-@click.option("--top", default=15, show_default=True, help="Options to show; 0 for all.")
-def plot_command(name: str, storage: str, as_json: bool, out: Path | None, top: int) -> None:
+@from_signature
+def plot_command(
+    name: str,
+    storage: str,
+    as_json: bool,
+    out: Path | None = file_option(
+        None, "File; its extension (.png, .pdf or .svg) sets the format. By default NAME.png."
+    ),
+    top: int = option(15, "Options to show; 0 for all."),
+) -> None:
     """Draw where the options stand, how much was measured of each, and how the race went.
 
     Lines say between what the difference to the leader (the baseline, the control) lies; they hold

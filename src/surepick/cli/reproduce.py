@@ -11,54 +11,34 @@ from typing import Any
 
 import click
 
+from surepick.cli.options import ENGINE, JSON, SCHEDULER, folder_option, from_signature, option
+
 _QUICK = 3  # trials
 
 
 @click.command("reproduce", short_help="Make the paper's figures and Table 1.")
-@click.option("--figure", "figures", multiple=True, help="a, b, c or d; may be repeated.")
-@click.option("--algorithms", default="", help="Registry names, separated by commas.")
-@click.option(
-    "--constants",
-    multiple=True,
-    help="printed: as in each paper; program: of the public programs; tight: the best we can "
-    "prove. May be repeated.  [default: printed]",
-)
-@click.option(
-    "--trials",
-    default=None,
-    type=int,
-    help="Trials at each point.  [default: 50; 10 of those that take 15 s and more each]",
-)
-@click.option("--delta", default=0.1, show_default=True, help="Error probability.")
-@click.option("--seed", default=0, show_default=True, help="Seed of everything.")
-@click.option(
-    "--out",
-    default=None,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder.  [default: results/reproduce]",
-)
-@click.option("--jobs", default=2, show_default=True, help="Processes.")
-@click.option("--engine", "engine_name", default="processes", show_default=True, help="Or: dask.")
-@click.option("--scheduler", default=None, help="Address of a Dask scheduler (tcp://host:port).")
-@click.option("--quick", is_flag=True, help="A few trials at each point: every curve, in minutes.")
-@click.option("--check-delta", is_flag=True, help="Measure error rates on hard instances instead.")
-@click.option("--fresh", is_flag=True, help="Discard what the folder holds.")
-@click.option("--json", "as_json", is_flag=True, help="Print where the results are, as JSON.")
+@from_signature
 def command(
-    figures: tuple[str, ...],
-    algorithms: str,
-    constants: tuple[str, ...],
-    trials: int | None,
-    delta: float,
-    seed: int,
-    out: Path | None,
-    jobs: int,
-    engine_name: str,
-    scheduler: str | None,
-    quick: bool,
-    check_delta: bool,
-    fresh: bool,
-    as_json: bool,
+    figures: tuple[str, ...] = option((), "a, b, c or d; may be repeated.", flag="--figure"),
+    algorithms: str = option("", "Registry names, separated by commas."),
+    constants: tuple[str, ...] = option(
+        (),
+        "printed: as in each paper; program: of the public programs; tight: the best we can "
+        "prove. May be repeated.  [default: printed]",
+    ),
+    trials: int | None = option(
+        None, "Trials at each point.  [default: 50; 10 of those that take 15 s and more each]"
+    ),
+    delta: float = option(0.1, "Error probability."),
+    seed: int = option(0, "Seed of everything."),
+    out: Path | None = folder_option(None, "Folder.  [default: results/reproduce]"),
+    jobs: int = option(2, "Processes."),
+    engine_name: str = ENGINE,
+    scheduler: str | None = SCHEDULER,
+    quick: bool = option(False, "A few trials at each point: every curve, in minutes."),
+    check_delta: bool = option(False, "Measure error rates on hard instances instead."),
+    fresh: bool = option(False, "Discard what the folder holds."),
+    as_json: bool = JSON,
 ) -> None:
     """Make the paper's figures (a) to (d), with its Table 1 as numbers.
 

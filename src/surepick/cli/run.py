@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.algorithms.findings import PROVEN
+from surepick.cli.options import file_option, from_signature, option
 from surepick.cli.studies import (
     GAVE_UP,
     STRATUM_HELP,
@@ -33,47 +34,32 @@ if TYPE_CHECKING:
 
 @click.command("run", short_help="Measure until the study is finished.")
 @study_options
-@click.option("--exec", "line", default=None, help="Command that prints one number.")
-@click.option("--call", "function", default=None, help="Instead: a Python function, module:name.")
-@click.option(
-    "--known",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Scores that are known already, in a study of a finite set of items (new --complete): a "
-    "table with the columns label, item and reward. They are taken from there when needed.",
-)
-@click.option("--workers", default=1, show_default=True, help="Measurements at a time.")
-@click.option(
-    "--per-minute",
-    default=None,
-    type=float,
-    help="Most measurements that begin in a minute, of all workers on this machine.",
-)
-@click.option("--timeout", default=60.0, show_default=True, help="Seconds for a measurement.")
-@click.option("--retries", default=2, show_default=True, help="Retries of a pull that failed.")
-@click.option("--worker", default=None, help="Name of these workers.  [default: host and process]")
-@click.option("--stratum", default=None, help=STRATUM_HELP)
-@click.option(
-    "--log",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File for the output of all measurements, a line of JSON each.  "
-    "[default: NAME.measurements.jsonl]",
-)
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    line: str | None,
-    function: str | None,
-    known: Path | None,
-    workers: int,
-    per_minute: float | None,
-    timeout: float,
-    retries: int,
-    worker: str | None,
-    stratum: str | None,
-    log: Path | None,
+    line: str | None = option(None, "Command that prints one number.", flag="--exec"),
+    function: str | None = option(None, "Instead: a Python function, module:name.", flag="--call"),
+    known: Path | None = file_option(
+        None,
+        "Scores that are known already, in a study of a finite set of items (new --complete): a "
+        "table with the columns label, item and reward. They are taken from there when needed.",
+        exists=True,
+    ),
+    workers: int = option(1, "Measurements at a time."),
+    per_minute: float | None = option(
+        None, "Most measurements that begin in a minute, of all workers on this machine."
+    ),
+    timeout: float = option(60.0, "Seconds for a measurement."),
+    retries: int = option(2, "Retries of a pull that failed."),
+    worker: str | None = option(None, "Name of these workers.  [default: host and process]"),
+    stratum: str | None = option(None, STRATUM_HELP),
+    log: Path | None = file_option(
+        None,
+        "File for the output of all measurements, a line of JSON each.  "
+        "[default: NAME.measurements.jsonl]",
+    ),
 ) -> None:
     """Measure until the study is finished: --exec 'measure.sh {label}' or --call module:function.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from surepick.cli.options import file_option, from_signature, option
 from surepick.cli.studies import open_studies, say, shown, study_options
 from surepick.text import typed
 
@@ -17,39 +18,30 @@ if TYPE_CHECKING:
 
 @click.command("split", short_help="Website tests: which share of visitors each option gets.")
 @study_options
-@click.option(
-    "--visits",
-    default=None,
-    type=int,
-    help="Also show how many of this many visits each option gets (of each segment, where there "
-    "are several).",
-)
-@click.option(
-    "--period",
-    default=None,
-    help="Begin a period of this name, even if earlier ones are not recorded yet.",
-)
-@click.option(
-    "--csv",
-    "target",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="Write the shares to this file, as a table with the columns label and share; - prints it.",
-)
-@click.option(
-    "--flags",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="Write the shares to this file as a flag of OpenFeature's flagd; - prints it.",
-)
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    visits: int | None,
-    period: str | None,
-    target: Path | None,
-    flags: Path | None,
+    visits: int | None = option(
+        None,
+        "Also show how many of this many visits each option gets (of each segment, where there "
+        "are several).",
+    ),
+    period: str | None = option(
+        None, "Begin a period of this name, even if earlier ones are not recorded yet."
+    ),
+    target: Path | None = file_option(
+        None,
+        "Write the shares to this file, as a table with the columns label and share; - prints it.",
+        allow_dash=True,
+        flag="--csv",
+    ),
+    flags: Path | None = file_option(
+        None,
+        "Write the shares to this file as a flag of OpenFeature's flagd; - prints it.",
+        allow_dash=True,
+    ),
 ) -> None:
     """Print which share of the visitors each option gets, in this period or the next one.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from surepick.cli.options import JSON, argument, file_option, from_signature, option
 from surepick.text import typed
 
 _TYPES = {"content-type": "application/timestamp-query", "accept": "application/timestamp-reply"}
@@ -14,19 +15,16 @@ _MOST = 100_000  # bytes of a reply; they have some thousands
 
 
 @click.command("stamp", short_help="Have a time-stamp authority sign that a file is there now.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--by", "url", required=True, metavar="URL", help="Where the authority takes queries."
-)
-@click.option(
-    "--out",
-    default=None,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where its stamp is written.  [default: FILE.tsr]",
-)
-@click.option("--private", is_flag=True, help="The authority is in your own network.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def command(file: Path, url: str, out: Path | None, private: bool, as_json: bool) -> None:
+@from_signature
+def command(
+    file: Path = argument(type=click.Path(exists=True, dir_okay=False, path_type=Path)),
+    url: str = option(
+        None, "Where the authority takes queries.", flag="--by", required=True, metavar="URL"
+    ),
+    out: Path | None = file_option(None, "Where its stamp is written.  [default: FILE.tsr]"),
+    private: bool = option(False, "The authority is in your own network."),
+    as_json: bool = JSON,
+) -> None:
     """Have a time-stamp authority (RFC 3161) sign that this file is there now.
 
     The file is a certificate, an envelope, or a note of the head of a chain. The authority sees its

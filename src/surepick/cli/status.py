@@ -10,6 +10,7 @@ import click
 
 from surepick.algorithms.questions import compares, named
 from surepick.cli.near import ways_out, with_near
+from surepick.cli.options import from_signature, option
 from surepick.cli.studies import (
     bar,
     limit_in_words,
@@ -34,17 +35,19 @@ _MOMENT = 0.25  # seconds of processor time for a forecast that nobody asked for
 
 @click.command("status", short_help="Show which options are still in, and what looks wrong.")
 @study_options
-@click.option("--watch", is_flag=True, help="Keep updating until the study is finished.")
-@click.option("--every", default=2.0, show_default=True, help="Seconds between two looks.")
-@click.option(
-    "--forecast",
-    "patient",
-    is_flag=True,
-    help="How many more measurements, also where it takes some seconds to work that out.",
-)
-@click.option("--top", default=12, show_default=True, help="Options to show; 0 for all.")
+@from_signature
 def command(
-    name: str, storage: str, as_json: bool, watch: bool, every: float, patient: bool, top: int
+    name: str,
+    storage: str,
+    as_json: bool,
+    watch: bool = option(False, "Keep updating until the study is finished."),
+    every: float = option(2.0, "Seconds between two looks."),
+    patient: bool = option(
+        False,
+        "How many more measurements, also where it takes some seconds to work that out.",
+        flag="--forecast",
+    ),
+    top: int = option(12, "Options to show; 0 for all."),
 ) -> None:
     """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.numbers import Number
+from surepick.cli.options import argument, from_signature, option
 from surepick.cli.studies import at_server, open_study, say, study_options
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
@@ -35,44 +36,30 @@ _CONFIRMATIONS = {
     context_settings={"ignore_unknown_options": True},
 )
 @study_options
-@click.argument("pull", required=False)
-@click.argument("reward", required=False)
-@click.option(
-    "--label",
-    default=None,
-    help="The option you measured; refused if the pull was for another one.",
-)
-@click.option(
-    "--number",
-    "numbers",
-    multiple=True,
-    help="A further number of the measurement, such as latency=12; may be repeated.",
-)
-@click.option("--worker", default=None, help="Who measured it.")
-@click.option(
-    "--file",
-    "source",
-    default=None,
-    type=click.Path(path_type=Path),
-    help="Instead: a table (CSV or Parquet) with the columns pull and reward.",
-)
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse rewards that are far from all earlier ones, and files with rows that have no "
-    "reward.",
-)
+@from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    pull: str | None,
-    reward: str | None,
-    label: str | None,
-    numbers: tuple[str, ...],
-    worker: str | None,
-    source: Path | None,
-    strict: bool,
+    pull: str | None = argument(required=False),
+    reward: str | None = argument(required=False),
+    label: str | None = option(
+        None, "The option you measured; refused if the pull was for another one."
+    ),
+    numbers: tuple[str, ...] = option(
+        (),
+        "A further number of the measurement, such as latency=12; may be repeated.",
+        flag="--number",
+    ),
+    worker: str | None = option(None, "Who measured it."),
+    source: Path | None = option(
+        None, "Instead: a table (CSV or Parquet) with the columns pull and reward.", flag="--file"
+    ),
+    strict: bool = option(
+        False,
+        "Refuse rewards that are far from all earlier ones, and files with rows that have no "
+        "reward.",
+    ),
 ) -> None:
     """Tell the REWARD of a PULL, or with --file many; once this returns, it is kept.
 
@@ -208,12 +195,15 @@ def _some(places: list[str]) -> str:
 
 @click.command("fail", short_help="Say that a pull could not be measured.")
 @study_options
-@click.argument("pull", type=int)
-@click.option("--reason", default="", help="Reason; stored with the study.")
-@click.option("--worker", default=None, help="Who tried to measure it.")
-@click.option("--final", is_flag=True, help="With --complete: count it as the worst score.")
+@from_signature
 def fail_command(
-    name: str, storage: str, as_json: bool, pull: int, reason: str, worker: str | None, final: bool
+    name: str,
+    storage: str,
+    as_json: bool,
+    pull: int = argument(),
+    reason: str = option("", "Reason; stored with the study."),
+    worker: str | None = option(None, "Who tried to measure it."),
+    final: bool = option(False, "With --complete: count it as the worst score."),
 ) -> None:
     """Say that a PULL could not be measured: somebody else will get it.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.numbers import Number, Rate
+from surepick.cli.options import JSON, argument, file_option, from_signature, option
 from surepick.cli.studies import GAVE_UP, UNPROVEN, say, shown
 from surepick.errors import InvalidInputError, MeasurementError
 from surepick.text import plural
@@ -29,106 +30,75 @@ _PICTURES = (".png", ".pdf", ".svg")
 
 
 @click.command("time", short_help="Find the fastest of several commands.")
-@click.argument("commands", nargs=-1)
-@click.option(
-    "--file",
-    "listed",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A file with a command in each line; name: command gives it a name.",
-)
-@click.option("--name", "names", multiple=True, help="A name for each command, in their order.")
-@click.option(
-    "--parameter",
-    "parameters",
-    multiple=True,
-    metavar="NAME=A,B,…",
-    help="Replaces {NAME} in commands by each of these values.",
-)
-@click.option("--setup", help="A command to run once, before everything else.")
-@click.option("--prepare", help="A command to run before every run; it is not timed.")
-@click.option(
-    "--warmup", default=1, show_default=True, help="First runs of each that do not count."
-)
-@click.option(
-    "--shell",
-    default="/bin/sh",
-    show_default=True,
-    help="The shell that runs the commands; none: they are run directly.",
-)
-@click.option("--any-exit", is_flag=True, help="Count runs that end with another exit code than 0.")
-@click.option(
-    "--delta", default=0.05, show_default=True, type=Rate(), help="Accepted risk of error."
-)
-@click.option(
-    "--max-runs",
-    type=click.IntRange(min=1),
-    help="Give up after so many runs of all together; by default 500 for each command.",
-)
-@click.option(
-    "--max-seconds", type=Number(), help="Give up after this time, also while a command runs."
-)
-@click.option(
-    "--timeout",
-    type=Number(),
-    help="Seconds after which a run is ended, with all that it has started; by default 20 times "
-    "the slowest so far, and 10 at least.",
-)
-@click.option(
-    "--hung",
-    type=click.Choice(["slowest", "failed"]),
-    default="slowest",
-    show_default=True,
-    help="What a run counts as that was ended: slower than all that do end, or an error.",
-)
-@click.option(
-    "--not-slower-than",
-    metavar="NAME",
-    help="Instead: are the others slower than this one, by more than --epsilon? Exit code 1 if any "
-    "is.",
-)
-@click.option(
-    "--epsilon",
-    type=Rate(),
-    help="How much slower than the fastest is quick enough, such as 2% (by default nothing is); "
-    "with --not-slower-than: how much slower is not slower yet (by default 5%).",
-)
-@click.option(
-    "--quantile",
-    type=Rate(),
-    help="Find the one with the shortest quantile instead: 95% for the time within which 95 of 100 "
-    "runs end.",
-)
-@click.option("--seed", type=int, help="Of the random order.")
-@click.option(
-    "--export",
-    "exports",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the result to a file: .json (with all times), .md, .csv or .xml (JUnit); as a "
-    "picture: .png, .pdf or .svg.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@from_signature
 def command(
-    commands: tuple[str, ...],
-    listed: Path | None,
-    names: tuple[str, ...],
-    parameters: tuple[str, ...],
-    setup: str | None,
-    prepare: str | None,
-    warmup: int,
-    shell: str,
-    any_exit: bool,
-    delta: float,
-    max_runs: int | None,
-    max_seconds: float | None,
-    timeout: float | None,
-    hung: str,
-    not_slower_than: str | None,
-    epsilon: float | None,
-    quantile: float | None,
-    seed: int | None,
-    exports: tuple[Path, ...],
-    as_json: bool,
+    commands: tuple[str, ...] = argument(),
+    listed: Path | None = file_option(
+        None,
+        "A file with a command in each line; name: command gives it a name.",
+        exists=True,
+        flag="--file",
+    ),
+    names: tuple[str, ...] = option((), "A name for each command, in their order.", flag="--name"),
+    parameters: tuple[str, ...] = option(
+        (),
+        "Replaces {NAME} in commands by each of these values.",
+        flag="--parameter",
+        metavar="NAME=A,B,…",
+    ),
+    setup: str | None = option(None, "A command to run once, before everything else."),
+    prepare: str | None = option(None, "A command to run before every run; it is not timed."),
+    warmup: int = option(1, "First runs of each that do not count."),
+    shell: str = option(
+        "/bin/sh", "The shell that runs the commands; none: they are run directly."
+    ),
+    any_exit: bool = option(False, "Count runs that end with another exit code than 0."),
+    delta: float = option(0.05, "Accepted risk of error.", Rate()),
+    max_runs: int | None = option(
+        None,
+        "Give up after so many runs of all together; by default 500 for each command.",
+        click.IntRange(min=1),
+    ),
+    max_seconds: float | None = option(
+        None, "Give up after this time, also while a command runs.", Number()
+    ),
+    timeout: float | None = option(
+        None,
+        "Seconds after which a run is ended, with all that it has started; by default 20 times "
+        "the slowest so far, and 10 at least.",
+        Number(),
+    ),
+    hung: str = option(
+        "slowest",
+        "What a run counts as that was ended: slower than all that do end, or an error.",
+        click.Choice(["slowest", "failed"]),
+    ),
+    not_slower_than: str | None = option(
+        None,
+        "Instead: are the others slower than this one, by more than --epsilon? Exit code 1 if any "
+        "is.",
+        metavar="NAME",
+    ),
+    epsilon: float | None = option(
+        None,
+        "How much slower than the fastest is quick enough, such as 2% (by default nothing is); "
+        "with --not-slower-than: how much slower is not slower yet (by default 5%).",
+        Rate(),
+    ),
+    quantile: float | None = option(
+        None,
+        "Find the one with the shortest quantile instead: 95% for the time within which 95 of 100 "
+        "runs end.",
+        Rate(),
+    ),
+    seed: int | None = option(None, "Of the random order."),
+    exports: tuple[Path, ...] = file_option(
+        (),
+        "Write the result to a file: .json (with all times), .md, .csv or .xml (JUnit); as a "
+        "picture: .png, .pdf or .svg.",
+        flag="--export",
+    ),
+    as_json: bool = JSON,
 ) -> None:
     """Time commands in random order until it is clear which one usually is the fastest.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.options import JSON, argument, from_signature, option
 from surepick.cli.studies import EXPLAIN_HELP, NOT_YET, STORAGE, UNPROVEN, shown
 from surepick.errors import InvalidInputError
 from surepick.text import plural
@@ -16,80 +17,65 @@ from surepick.text import plural
 if TYPE_CHECKING:
     from surepick.verifier.record import Certificate, OfSegments
 
+_AS_NEW = "With a table: as for surepick new."
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("verify")
-@click.argument("certificate", metavar="CERTIFICATE|STUDY")
-@click.option(
-    "--arms",
-    type=_FILE,
-    help="Where the certificate only refers to its arms: their array (.npy), or the table of "
-    "options (CSV or Parquet) that the study was made from.",
-)
-@click.option(
-    "--candidates",
-    type=_FILE,
-    help="With --arms arms.npy: the candidates, if they are not the arms.",
-)
-@click.option("--features", default=None, help="With a table: as for surepick new.")
-@click.option("--formula", default=None, help="With a table: as for surepick new.")
-@click.option("--unstructured", is_flag=True, help="With a table: as for surepick new.")
-@click.option("--label", default=None, help="With a table: as for surepick new.")
-@click.option(
-    "--replay/--no-replay",
-    default=None,
-    help="Repeat the run: every batch must be what the algorithm asks for after the earlier ones, "
-    "and every pull of a study must have been handed out in its recorded order. By default "
-    "only if this takes a few seconds. With --replay the exit code is 1 if the run cannot be "
-    "repeated in full.",
-)
-@click.option(
-    "--signed-by",
-    default=None,
-    metavar="KEY",
-    help="The certificate must be signed with this key: the key that GET /api/v1/key of the "
-    "service shows, or a file that contains it.",
-)
-@click.option(
-    "--stamped",
-    type=_FILE,
-    metavar="STAMP",
-    help="A time stamp (RFC 3161) of this very file, as surepick stamp writes it.",
-)
-@click.option(
-    "--authority",
-    type=_FILE,
-    metavar="PEM",
-    help="With --stamped: certificates of the time-stamp authorities that you trust.",
-)
-@click.option(
-    "--storage",
-    default=None,
-    envvar="SUREPICK_STORAGE",
-    help=f"With the name of a study: where it is kept.  [default: {STORAGE}]",
-)
-@click.option(
-    "--head",
-    default=None,
-    help="With the name of a study: an earlier head of its chain, which must still be part of the "
-    "chain.",
-)
-@click.option("--explain", is_flag=True, help=EXPLAIN_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@from_signature
 def command(
-    certificate: str,
-    arms: Path | None,
-    candidates: Path | None,
-    replay: bool | None,
-    signed_by: str | None,
-    stamped: Path | None,
-    authority: Path | None,
-    storage: str | None,
-    head: str | None,
-    explain: bool,
-    as_json: bool,
-    **settings: Any,
+    certificate: str = argument(metavar="CERTIFICATE|STUDY"),
+    arms: Path | None = option(
+        None,
+        "Where the certificate only refers to its arms: their array (.npy), or the table of "
+        "options (CSV or Parquet) that the study was made from.",
+        _FILE,
+    ),
+    candidates: Path | None = option(
+        None, "With --arms arms.npy: the candidates, if they are not the arms.", _FILE
+    ),
+    features: str | None = option(None, _AS_NEW),
+    formula: str | None = option(None, _AS_NEW),
+    unstructured: bool = option(False, _AS_NEW),
+    label: str | None = option(None, _AS_NEW),
+    replay: bool | None = option(
+        None,
+        "Repeat the run: every batch must be what the algorithm asks for after the earlier ones, "
+        "and every pull of a study must have been handed out in its recorded order. By default "
+        "only if this takes a few seconds. With --replay the exit code is 1 if the run cannot be "
+        "repeated in full.",
+        flag="--replay/--no-replay",
+    ),
+    signed_by: str | None = option(
+        None,
+        "The certificate must be signed with this key: the key that GET /api/v1/key of the "
+        "service shows, or a file that contains it.",
+        metavar="KEY",
+    ),
+    stamped: Path | None = option(
+        None,
+        "A time stamp (RFC 3161) of this very file, as surepick stamp writes it.",
+        _FILE,
+        metavar="STAMP",
+    ),
+    authority: Path | None = option(
+        None,
+        "With --stamped: certificates of the time-stamp authorities that you trust.",
+        _FILE,
+        metavar="PEM",
+    ),
+    storage: str | None = option(
+        None,
+        f"With the name of a study: where it is kept.  [default: {STORAGE}]",
+        envvar="SUREPICK_STORAGE",
+    ),
+    head: str | None = option(
+        None,
+        "With the name of a study: an earlier head of its chain, which must still be part of the "
+        "chain.",
+    ),
+    explain: bool = option(False, EXPLAIN_HELP),
+    as_json: bool = JSON,
 ) -> None:
     """Work out again why every other option is ruled out, and make the run again.
 
@@ -111,7 +97,13 @@ def command(
         raise InvalidInputError("--stamped is about the file of a certificate, not about a study")
     try:
         if is_file:
-            given = {"arms": arms, "candidates": candidates, **settings}
+            given = {
+                "arms": arms,
+                "candidates": candidates,
+                "features": features,
+                "formula": formula,
+            }
+            given |= {"unstructured": unstructured, "label": label}
             content, text = _check_file(
                 Path(certificate), given, replay, (signed_by, stamped, authority), explain
             )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any, Literal
 
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
@@ -15,129 +16,89 @@ from surepick.errors import InvalidInputError
 SETTINGS = "SUREPICK_SERVE_SETTINGS"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 _SITE = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
-_AMOUNTS = (
-    "rate",
-    "stranger_rate",
-    "plan_seconds",
-    "session_hours",
-    "task_seconds",
-    "max_lease",
-)
-_COUNTS = (
-    "workers",
-    "max_body",
-    "max_depth",
-    "max_connections",
-    "threads",
-    "open_studies",
-    "max_streams",
-    "token_streams",
-    "helpers",
-    "helper_memory",
-)
+
+
+def _chosen(default: Any, help: str, **more: Any) -> Any:
+    """A setting: what it means, and how ``surepick serve`` takes it (``flag``)."""
+    return field(default=default, metadata={"help": help, **more})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything that can be chosen about a service.
+    """Everything that can be chosen about a service; ``surepick serve`` has an option for most."""
 
-    Parameters
-    ----------
-    storage
-        Where studies and tokens are kept; several services may share one.
-    host, port
-        Where to listen. Only this machine can reach the default.
-    tls_cert, tls_key
-        Files with a certificate (chain) and its key, for HTTPS.
-    workers
-        Processes.
-    proxy
-        Addresses of proxies in front, whose ``X-Forwarded-…`` headers are believed.
-    allowed_hosts
-        Names under which clients reach the service, besides those of this machine.
-    pictures_from
-        Sites (``https://pictures.example``) whose pictures judges see on the page; those of others
-        are links.
-    plain_http
-        Allow tokens to travel unencrypted to other machines.
-    max_body
-        Largest request, in bytes.
-    max_depth
-        How deeply JSON in a request may be nested.
-    max_connections
-        Connections of one address, in each process; proxies may have more.
-    rate
-        Asks, tells and fails per second and token in each process; twice as many (and 20) may come
-        at once. Ten pulls or rewards in one, or 64 KiB, count as one more. Of other requests a
-        fiftieth, of ``/metrics`` two a second, of those to the page, by address, a fifth; of
-        rewards that do not count a hundredth (and ``rate`` at once).
-    stranger_rate
-        Requests per second and address without a valid token; ten times as many (and 10) at once.
-    threads
-        Threads that talk to the database, in each process.
-    open_studies
-        Studies kept open, in each process.
-    max_streams, token_streams
-        Streams of events open at once, in each process: in all, and of one token.
-    helpers, helper_memory
-        Processes for what takes long (exports, new studies) beside each process, and one more each
-        for looks at studies and for thousands of rewards; and the bytes that each may take.
-    task_seconds
-        Longest time for what a helper does.
-    max_lease
-        Seconds for which a pull may be kept.
-    plan_seconds
-        Longest time for a forecast.
-    session_hours
-        How long a login of the page lasts.
-    metrics_open
-        Show ``/metrics`` to anybody, without a token.
-    notices
-        Seconds between two looks at what is to be sent to webhooks; 0: nothing is sent.
-    signing_key
-        File with the key that certificates and chain heads are signed with; made if it is not
-        there. By default beside an SQLite database, else with the user's data.
-    log_level
-        ``debug``, ``info``, ``warning`` or ``error``; requests are logged at ``info``.
-    """
-
-    storage: str
-    host: str = "127.0.0.1"
-    port: int = 8421
-    tls_cert: str | None = None
-    tls_key: str | None = None
-    workers: int = 1
-    proxy: tuple[str, ...] = ()
-    allowed_hosts: tuple[str, ...] = ()
-    pictures_from: tuple[str, ...] = ()
-    plain_http: bool = False
-    max_body: int = 16 * 2**20
-    max_depth: int = 32
-    max_connections: int = 512
-    rate: float = 1000.0
-    stranger_rate: float = 5.0
-    threads: int = 8
-    open_studies: int = 256
-    max_streams: int = 256
-    token_streams: int = 16
-    helpers: int = 2
-    helper_memory: int = 2 * 2**30
-    task_seconds: float = 300.0
-    max_lease: float = 3600.0
-    plan_seconds: float = 120.0
-    session_hours: float = 12.0
-    metrics_open: bool = False
-    notices: float = 30.0
-    signing_key: str | None = None
-    log_level: str = "info"
+    storage: str  #: where studies and tokens are kept; several services may share one
+    host: str = _chosen("127.0.0.1", "Address to listen on; only this machine can reach this one.")
+    port: int = _chosen(8421, "Port to listen on.")
+    tls_cert: str | None = _chosen(None, "File with the certificate (chain), for HTTPS.")
+    tls_key: str | None = _chosen(None, "File with its key.")
+    workers: int = _chosen(1, "Processes.")
+    proxy: tuple[str, ...] = _chosen(
+        (), "Address of a trusted proxy in front (for X-Forwarded-For and -Proto). Repeatable."
+    )
+    allowed_hosts: tuple[str, ...] = _chosen(
+        (),
+        "Name under which clients reach the service; requests for others are refused. Repeatable.",
+        flag="--allowed-host",
+    )
+    pictures_from: tuple[str, ...] = _chosen(
+        (),
+        "Site whose pictures judges see on the page, such as https://pictures.example; those of "
+        "other sites are links. Repeatable.",
+    )
+    plain_http: bool = _chosen(False, "Other machines may send tokens unencrypted.")
+    max_body: int = _chosen(16 * 2**20, "Bytes in a request.")
+    max_depth: int = 32  #: how deeply JSON in a request may be nested
+    max_connections: int = _chosen(
+        512, "Connections per address and process; proxies may have more."
+    )
+    #: Twice as many (and 20) may come at once. Ten pulls or rewards in one, or 64 KiB, count as one
+    #: more; of ``/metrics`` two a second, of requests to the page, by address, a fifth; of rewards
+    #: that do not count a hundredth (and ``rate`` at once).
+    rate: float = _chosen(
+        1000.0,
+        "Asks and tells per second for each token and process; other requests get a fiftieth of "
+        "that.",
+    )
+    stranger_rate: float = _chosen(
+        5.0, "Requests per second and address without a valid token; ten times as many at once."
+    )
+    threads: int = _chosen(8, "Connections to the database, per process.")
+    open_studies: int = 256  #: studies kept open, in each process
+    max_streams: int = 256  #: streams of events open at once, in each process: in all,
+    token_streams: int = 16  #: and of one token
+    helpers: int = _chosen(
+        2, "Processes for exports, new studies and other long tasks, per process."
+    )
+    helper_memory: int = 2 * 2**30  #: bytes that each of them may take
+    task_seconds: float = _chosen(300.0, "Longest time for such a task.")
+    max_lease: float = _chosen(3600.0, "Seconds for which a worker may keep a pull.")
+    plan_seconds: float = _chosen(120.0, "Longest time for a forecast.")
+    session_hours: float = 12.0  #: how long a login of the page lasts
+    metrics_open: bool = _chosen(False, "Show /metrics to anybody; else it needs a token.")
+    notices: float = _chosen(
+        30.0,
+        "Seconds between two looks at what is to be sent to webhooks (surepick notify); 0: nothing "
+        "is sent.",
+    )
+    signing_key: str | None = _chosen(
+        None,
+        "File with the key that signs certificates; created if missing. By default beside an "
+        "SQLite database, otherwise in your data folder. All processes that serve one database "
+        "must share one key.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = _chosen(
+        "info", "Requests are logged at info."
+    )
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            whole(getattr(self, name), name, least=1)
-        if not 0 <= whole(self.port, "port") < 2**16:
+        for one in fields(self):
+            if one.type == "int":
+                whole(getattr(self, one.name), one.name, least=int(one.name != "port"))
+            elif one.type == "float" and one.name != "notices":
+                positive(getattr(self, one.name), one.name)
+        if self.port >= 2**16:
             raise InvalidInputError(f"port must be below 65536; got {self.port}")
-        for name in _AMOUNTS:
-            positive(getattr(self, name), name)
         if self.storage.startswith("memory:"):
             raise InvalidInputError(
                 "storage: a service needs a database (sqlite:///file.db or "
