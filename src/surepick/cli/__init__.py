@@ -80,8 +80,6 @@ Exit codes:
 
 
 class _Verbs(click.Group):
-    """Verbs by name."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_ALL] = "--all" in args[:2]  # also behind --help
         return super().parse_args(ctx, args)

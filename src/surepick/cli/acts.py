@@ -41,8 +41,6 @@ _CERTIFIED = "Reason; stored with the study and shown in the certificate."
 
 
 class _OrNone(click.ParamType):
-    """A number, or none."""
-
     def __init__(self, kind: click.ParamType) -> None:
         self.name, self._kind = f"{kind.name}|none", kind
 
@@ -150,7 +148,6 @@ def _further(study: Study, made: list[Act]) -> list[str]:
 
 
 def _answer(study: Study, result: Any) -> list[str]:
-    """What is known where an act ended the study."""
     if not (study.finished and isinstance(result, bool)):
         return []
     answer = study.answer
@@ -159,7 +156,6 @@ def _answer(study: Study, result: Any) -> list[str]:
 
 
 def _content(study: Study, result: Any, changed: bool) -> dict[str, Any]:
-    """What an act led to, for programs."""
     from surepick.study.acts.rewards import Change
 
     if isinstance(result, Change | list):

@@ -180,7 +180,6 @@ def shown_lines(text: str) -> str:
 
 
 def _named(answer: Answer, study: Study) -> str:
-    """What is best, or which ones are."""
     if answer.guarantee.kind == NOBODY:
         limits = " and ".join(limit_in_words(study.problem, limit) for limit in answer.limits)
         return f"Answer: no option keeps {shown(limits)}"
@@ -206,7 +205,6 @@ def _kept(answer: Answer, problem: Problem) -> list[str]:
 
 
 def _after(answer: Answer, traffic: bool) -> str:
-    """How much it took."""
     if traffic:
         return f"after {plural(answer.samples, 'visit')} in {plural(answer.batches, 'period')}."
     took = f"{plural(answer.samples, 'measurement')}{spent(answer.cost)}"

@@ -81,7 +81,6 @@ def command(
 
 
 def _layouts() -> dict[str, dict[str, str]]:
-    """Each layout by its name, and its parts."""
     parts = [dict(zip(_PARTS, values)) for values in product(*_PARTS.values())]
     return {"-".join(each.values()): each for each in parts}
 

@@ -115,7 +115,6 @@ def _lift(study: Study, at: dict[str, Any], i: int) -> list[str]:
 
 
 def _left(content: dict[str, Any]) -> str:
-    """How many are not decided."""
     left = len(content["survivors"])
     if compares(content["standing"]["question"]):
         return f"{left} of {content['started_with']} options undecided"

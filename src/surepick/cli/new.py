@@ -60,8 +60,6 @@ class _Rewards(Rewards):
 
 
 class _Noise(click.ParamType):
-    """A word, a number, or one number for each option."""
-
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The words that there are, for a help."""
@@ -312,7 +310,6 @@ def _meant(problem: Problem, epsilon: float) -> list[str]:
 
 
 def _further(text: str) -> tuple[str, Any]:
-    """The name of a further number, and what it is."""
     from surepick.problem.noise import read_rewards
 
     name, equals, what = text.partition("=")
@@ -325,7 +322,6 @@ def _further(text: str) -> tuple[str, Any]:
 
 
 def _understood(study: Study, problem: Problem) -> list[str]:
-    """What was understood of the question, the control and the window."""
     from surepick.study.traffic.words import duration
 
     rules, asked = study.traffic.desk.rules, study.algorithm.asked

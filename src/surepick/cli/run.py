@@ -133,7 +133,6 @@ def command(
 def _measure(
     study: StudyCore, line: str | None, function: str | None, known: Path | None, timeout: float
 ) -> Measure:
-    """How to measure."""
     from surepick.study.workers.known import Known, Nothing, known_scores
     from surepick.study.workers.measure import Call, Command
 
@@ -158,7 +157,6 @@ def _measure(
 
 @contextmanager
 def _signals_to(handler: Callable[..., None]) -> Iterator[None]:
-    """Ctrl-C and being terminated."""
     both = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(one, handler) for one in both]
     try:

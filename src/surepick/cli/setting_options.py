@@ -14,8 +14,6 @@ from surepick.study.settings import Setting, flag, known
 
 
 class _Json(click.ParamType):
-    """Lists and objects, as JSON."""
-
     name = "JSON"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:

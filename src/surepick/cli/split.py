@@ -99,7 +99,6 @@ def _lines(study: Study, split: Split) -> list[str]:
 
 
 def _first(study: Study) -> list[str]:
-    """How long the first period should be."""
     kind, limited = study.problem.noise_kind, study.algorithm.asked.limited
     dealt = kind.successes and not kind.reports_only and not limited
     rest = "a tenth of them guides, and the rest counts" if dealt else "they only guide"
@@ -107,7 +106,6 @@ def _first(study: Study) -> list[str]:
 
 
 def _by_segment(test: SegmentStudies, split: SegmentSplits, period: str | None) -> list[str]:
-    """Shares, a row for each segment."""
     called = "" if period is None else f" ({shown(period)})"
     lines = [f"Assign visitors{called} at random by the shares of their segment."]
     labels = list(dict.fromkeys(label for one in split.segments.values() for label in one.shares))

@@ -93,7 +93,6 @@ def command(
 
 
 def _by_segment(test: SegmentStudies, patient: bool, top: int, as_json: bool) -> None:
-    """Where every segment stands."""
     from surepick.cli import morning
 
     found = {name: look(one, patient) for name, one in test.studies.items()}

@@ -105,7 +105,6 @@ def command(
 
 
 def _further(text: str) -> tuple[str, float]:
-    """The name of a further number, and its value."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise InvalidInputError(f"number: write it as NAME=VALUE, such as latency=12; got {text!r}")
@@ -113,7 +112,6 @@ def _further(text: str) -> tuple[str, float]:
 
 
 def _number(pull: str) -> int:
-    """The number of a pull; a label is none."""
     from surepick.study.pulls import as_pull
 
     try:

@@ -174,7 +174,6 @@ def _lines(file: Path | None) -> list[str]:
 def _named(
     commands: Sequence[str], names: Sequence[str], parameters: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Names and commands, with values in place of parameters."""
     if names and len(names) != len(commands):
         raise InvalidInputError(
             f"name: there are {plural(len(commands), 'command')} and {plural(len(names), 'name')}; "
@@ -260,7 +259,6 @@ def _aligned(found: Any) -> str:
 
 
 def _machine(found: Any, shell: str | None) -> list[str]:
-    """What the machine has to do with it."""
     from surepick.timing.clock import start_up
     from surepick.timing.result import seconds
 

@@ -184,7 +184,6 @@ def _check_one(
 def _check_segments(
     record: OfSegments, replay: bool | None, explain: bool
 ) -> tuple[dict[str, Any], str]:
-    """The certificates of all segments, and what holds of all together."""
     from surepick.algorithms.findings import PROVEN
     from surepick.run import verify_segments
 

@@ -30,16 +30,13 @@ class RemoteAnswer(Answer):
 
     @property
     def plain(self) -> str:
-        """See :class:`surepick.Answer`; as the service says it."""
         return self._plain
 
     def certificate(self) -> dict[str, Any]:
-        """See :class:`surepick.Answer`."""
         return self._certificate
 
 
 def _compared(found: dict[str, Any]) -> dict[str, Any]:
-    """What an answer says about options compared with a baseline, if they were."""
     if "lifts" not in found:
         return {}
     ends = (math.nan, -math.inf, math.inf)  # what null stands for
@@ -52,7 +49,6 @@ def _compared(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept(found: dict[str, Any]) -> dict[str, dict[str, Kept]]:
-    """How options stand to limits, where they have to keep some."""
     return {
         limit: {label: Kept(**one) for label, one in options.items()}
         for limit, options in (found.get("limits") or {}).items()

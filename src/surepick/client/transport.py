@@ -136,7 +136,6 @@ class Transport:
             return self._client
 
     def close(self) -> None:
-        """Let go of connections; they come back when needed."""
         with self._lock:
             if self._client is not None:
                 self._client.close()
@@ -307,7 +306,6 @@ class AsyncTransport(Transport):
         return self._http.AsyncHTTPTransport(verify=self._trusted, proxy=proxy_of(self.url))
 
     async def aclose(self) -> None:
-        """Let go of connections; they come back when needed."""
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.aclose()

@@ -307,8 +307,6 @@ def _won(answer: Answer) -> float | None:
 
 
 class _Scores:
-    """What the variants scored, and what went wrong."""
-
     def __init__(self, noise: Any, shift: float, begun: Mapping[str, Any] | None) -> None:
         self.scores: tuple[list[float], list[float]] = ([], [])
         self.error = ""
@@ -320,7 +318,6 @@ class _Scores:
 
     @property
     def made(self) -> int:
-        """How many there are."""
         return sum(map(len, self.scores))
 
     def warmed(self, scores: list[Any]) -> None:
@@ -339,7 +336,6 @@ class _Scores:
             self.noise = (min(low, low + self._shift), max(high, high + self._shift))
 
     def worst(self, minimise: bool) -> float:
-        """The worst score that there can be."""
         assert self.kind.bounds is not None
         return float(self.kind.bounds[minimise])
 
@@ -358,7 +354,6 @@ class _Scores:
         return rewards
 
     def failed(self, one: Failed, name: str) -> None:
-        """A variant failed for good."""
         if isinstance(one.error, NoScore) and not self.made:  # it is no score at all
             raise InvalidInputError(f"{name} {str(one.error).removeprefix('it ')}: see noise=")
         self.error = f"{name} failed: {one}" + (one.fault.cure and f"; {one.fault.cure}")

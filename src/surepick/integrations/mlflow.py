@@ -112,7 +112,6 @@ def _identity(study: StudyCore) -> str:
 
 
 def _run_of(study: StudyCore) -> str:
-    """The run that was made for a study, or a new one."""
     identity = _identity(study)
     found: Any = mlflow.search_runs(
         filter_string=f"tags.`{_ID}` = '{identity}'",

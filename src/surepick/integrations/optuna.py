@@ -186,7 +186,6 @@ def final_decision(
 
 
 def _place(study: optuna.Study, storage: str | Storage | None) -> str | Storage:
-    """Where measurements are kept."""
     if storage == AUTO:
         named = not study.study_name.startswith("no-name-")
         file = place(AUTO, f"optuna-{study.study_name}") if named else None
@@ -197,7 +196,6 @@ def _place(study: optuna.Study, storage: str | Storage | None) -> str | Storage:
 
 
 def _minimises(study: optuna.Study) -> bool:
-    """Whether less is better."""
     if not isinstance(study, optuna.Study):
         raise InvalidTypeError(f"study must be an optuna.Study; got {study!r:.80}")
     if len(study.directions) != 1:

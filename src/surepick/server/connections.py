@@ -87,14 +87,12 @@ class Connected:
         return True
 
     def leave(self, address: str) -> None:
-        """One of its connections is closed."""
         self._all -= 1
         self._here[address] -= 1
         if not self._here[address]:
             del self._here[address]
 
     def slow(self, address: str) -> None:
-        """One of its connections was closed, as no request came."""
         metrics.refused.labels("slow head").inc()
         self._warn(address)
 
@@ -123,7 +121,6 @@ def _settings() -> Settings:
 
 @cache
 def _connected() -> Connected:
-    """Of this process."""
     settings = _settings()
     room = max(open_files() - _FILES_KEPT, 64)
     return Connected(min(settings.max_connections, room), settings.proxy, room)
@@ -146,7 +143,6 @@ class Connection(AutoHTTPProtocol):
     transport: Any
 
     def connection_made(self, transport: Any) -> None:
-        """Count it, or turn it away."""
         super().connection_made(transport)
         address = neighbourhood(self.client[0] if self.client else "unknown")
         if not _connected().enter(address):
@@ -159,7 +155,6 @@ class Connection(AutoHTTPProtocol):
         self._start_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed."""
         self._stop_waiting()
         if self._address is not None:
             _connected().leave(self._address)

@@ -171,7 +171,6 @@ class Gate:
             )
 
     def _rate_of(self, path: str) -> Rate:
-        """How often those who are known may ask for this."""
         if path == _METRICS:
             return self._metrics
         return self._work if path.endswith(_WORK) else self._reads
@@ -265,8 +264,6 @@ class Gate:
 
 
 class _Answer:
-    """Sends an answer with the headers that all answers have."""
-
     def __init__(self, send: Send, tls: bool, policy: tuple[bytes, bytes]) -> None:
         self._send, self._tls, self._policy = send, tls, policy
         self.status = 499  # the caller left before there was an answer

@@ -92,7 +92,6 @@ class Helpers:
     async def whole(
         self, caller: str, task: str, seconds: float, given: dict[str, Any], body: bytes = b""
     ) -> bytes:
-        """All that a task comes to."""
         async with contextlib.aclosing(self.parts(caller, task, seconds, given, body)) as parts:
             return b"".join([part async for part in parts])
 
@@ -136,8 +135,6 @@ class Helpers:
 
 
 class _Helper:
-    """One process."""
-
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._busy = False
@@ -158,11 +155,9 @@ class _Helper:
 
     @property
     def ready(self) -> bool:
-        """Whether it can take another task."""
         return not self._busy and self._process.returncode is None
 
     async def lives(self) -> bool:
-        """Whether it still answers."""
         try:
             async with contextlib.aclosing(self.parts("nothing", 5.0, {})) as parts:
                 return bool([part async for part in parts])
@@ -172,7 +167,6 @@ class _Helper:
     async def parts(
         self, task: str, seconds: float, given: dict[str, Any], body: bytes = b""
     ) -> AsyncGenerator[bytes]:
-        """Do a task."""
         loop = asyncio.get_running_loop()
         end, self._busy = loop.time() + seconds, True
         asked = {"task": task, "seconds": seconds, "given": given, "body": len(body)}
@@ -211,14 +205,12 @@ class _Helper:
         return head[:1], await self._process.stdout.readexactly(int.from_bytes(head[1:], "big"))
 
     def end(self) -> None:
-        """End it, whatever it is doing."""
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
 
 
 def _error(said: dict[str, str]) -> SurepickError:
-    """The error that a helper met."""
     kind = getattr(errors, said["kind"], None)
     if isinstance(kind, type) and issubclass(kind, SurepickError):
         return kind(said["message"])

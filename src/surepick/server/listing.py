@@ -94,7 +94,6 @@ class Listing:
         return [self._row(row) for row in found if covers(row.name)]
 
     async def _try(self, names: dict[int, str]) -> None:
-        """Find out which studies cannot be read."""
         for number, name in names.items():
             try:
                 await self._helpers.whole("the list", "definition", _SECONDS, {"study": name})
@@ -111,7 +110,6 @@ class Listing:
         _log.warning("study %r cannot be read: %s", name, error)
 
     def _row(self, row: Any) -> dict[str, Any]:
-        """What is shown of a study."""
         shown = {
             "name": row.name,
             "algorithm": row.algorithm,

@@ -14,7 +14,6 @@ class JsonFormatter(logging.Formatter):
     """A record as one line of JSON; what is given as ``extra={"fields": …}`` is beside it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
         made = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         content: dict[str, Any] = {
             "time": f"{made}.{int(record.msecs):03d}Z",

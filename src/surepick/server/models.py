@@ -240,7 +240,6 @@ def _type_of(schema: Mapping[str, Any]) -> Any:
 
 
 def _taken(setting: Setting) -> Any:
-    """The field of a body that takes a setting."""
     found, said = _type_of(setting.schema), setting.helped()
     if setting.required:
         return found, Field(description=said)

@@ -138,7 +138,6 @@ def _charge(rate: Rate, token: str, cost: float, why: str) -> None:
 
 
 def _refuse(wait: float, why: str) -> None:
-    """Say when to come back, where somebody has to wait."""
     if wait:
         error = TooManyRequestsError(f"{why}; try again in {math.ceil(wait)} s")
         error.wait = math.ceil(wait)

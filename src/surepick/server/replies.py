@@ -56,7 +56,6 @@ class Json(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """As bytes."""
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
 
 

@@ -51,7 +51,6 @@ class GuardedRoute(APIRoute):
     """A route that checks the caller's role, and studies, before anything else is done."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler behind the check."""
         roles = (self.openapi_extra or {})[ROLES]
         handle, takes = super().get_route_handler(), getattr(self.endpoint, _LARGE, False)
 

@@ -135,7 +135,6 @@ class Settings:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the service."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -147,12 +146,10 @@ class Settings:
         return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *self.allowed_hosts))
 
     def to_json(self) -> str:
-        """For processes that are started with these settings."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """What :meth:`to_json` wrote."""
         saved = json.loads(text)
         lists = {name: tuple(saved[name]) for name in ("proxy", "allowed_hosts", "pictures_from")}
         return cls(**(saved | lists))

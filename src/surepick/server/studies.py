@@ -41,7 +41,6 @@ class Threads:
         return await asyncio.get_running_loop().run_in_executor(self._slow, work)
 
     def close(self) -> None:
-        """Wait for what is being done."""
         self._quick.shutdown()
         self._slow.shutdown()
 
@@ -76,28 +75,23 @@ class Opened:
 
     @property
     def of_pairs(self) -> bool:
-        """Whether options are compared two at a time."""
         return self.study.desk.problem.pairing is not None
 
     @property
     def busy(self) -> bool:
-        """Whether somebody is using it now."""
         serving = self._serving is not None and not self._serving.done()
         return serving or self._looking.locked() or self.watch.busy
 
     # -- work -------------------------------------------------------------------------------
     async def ask(self, ask: Ask) -> Given:
-        """Pulls, and whether the study is finished."""
         return await self._take_turn(self._asks, ask)
 
     async def tell(self, rewards: list[Reward]) -> list[Told]:
-        """Take in the rewards of one worker."""
         told = await self._take_turn(self._tells, rewards)
         self.watch.hint()
         return told
 
     async def refuse_unusual(self, rewards: list[Reward]) -> None:
-        """Raise where a reward is far from all that was measured before."""
         await self._threads.quick(lambda: self.study.desk.look.refuse(rewards))
 
     async def refuse_others(self, said: list[Said]) -> None:
@@ -126,7 +120,6 @@ class Opened:
         return await self._threads.quick(lambda: self.study.desk.keep(held, lease, token, longest))
 
     async def of_traffic(self, work: Callable[[TrafficDesk], T]) -> T:
-        """Store shares, or take in a report."""
         self._changes += 1
         done = await self._threads.slow(lambda: work(self.study.traffic.desk))
         self._changes += 1
@@ -179,13 +172,11 @@ class Opened:
         return Given(len(handed.pulls), handed.finished, in_rows('{"pulls":[', rows, end))
 
     def _shown(self, pulls: list[Pull]) -> list[dict[str, Any]]:
-        """What judges see of each, where two options are compared."""
         if not self.of_pairs:
             return [{}] * len(pulls)
         return [{"shown": one} for one in self.study.shown(pulls, self._pictures_from)]
 
     async def written(self, work: Callable[[], T]) -> T:
-        """Write something long, in a thread."""
         return await self._threads.quick(work)
 
     # -- looking ----------------------------------------------------------------------------
@@ -203,7 +194,6 @@ class Opened:
             return content
 
     async def position(self) -> Position:
-        """Where the study stands."""
         return await self._position(0)
 
     async def _position(self, most: int) -> Position:
@@ -250,7 +240,6 @@ class Studies:
         return len(self._opened)
 
     async def get(self, name: str) -> Opened:
-        """The study of this name."""
         found = self._opened.get(name)
         if found is not None:
             self._opened.move_to_end(name)
@@ -299,11 +288,9 @@ class Studies:
             await known.watch.close()
 
     async def stop_waiting(self) -> None:
-        """End all waiting for pulls and for news: the service stops."""
         for opened in list(self._opened.values()):
             await opened.watch.close()
 
     def close(self) -> None:
-        """Finish what is being done, and let go of the database."""
         self.threads.close()
         self.storage.close()

@@ -47,15 +47,12 @@ class Token:
         return self.session_of or self.id
 
     def expired(self, now: float) -> bool:
-        """Whether its time is over."""
         return self.expires is not None and self.expires <= now
 
     def covers(self, study: str) -> bool:
-        """Whether it is for this study."""
         return self.studies is None or study in self.studies
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
         return {
             "id": self.id,
             "role": self.role,
@@ -116,8 +113,6 @@ class Tokens:
         return session, secret
 
     def revoke(self, number: str) -> None:
-        """End a token and its sessions."""
-
         def write(tx: Transaction) -> None:
             found = _connection(tx).execute(select(tokens).where(tokens.c.id == number))
             row = found.one_or_none()
@@ -136,7 +131,6 @@ class Tokens:
         self._checked.clear()
 
     def log_out(self, session: Token) -> None:
-        """End a session."""
         self._storage.write(
             lambda tx: _connection(tx).execute(delete(tokens).where(tokens.c.id == session.id))
         )

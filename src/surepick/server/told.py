@@ -41,7 +41,6 @@ class Outcome:
         return in_rows(before + '"told":[', (vars(one) for one in self._told))
 
     def head(self) -> dict[str, Any]:
-        """All but the answer itself."""
         return {"status": self.status, "in_vain": self.in_vain, "counts": self.counts}
 
     def _unused(self, first: Told) -> str:

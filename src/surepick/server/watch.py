@@ -30,12 +30,10 @@ class Position:
 
     @property
     def samples(self) -> int:
-        """Rewards told that count."""
         return self.at.samples
 
     @property
     def news(self) -> dict[str, object]:
-        """What pages are told."""
         at = self.at
         return {
             "samples": self.samples,
@@ -70,7 +68,6 @@ class Watch:
 
     @property
     def busy(self) -> bool:
-        """Whether anybody waits."""
         return bool(self._workers or self._pages)
 
     def hint(self) -> None:

@@ -118,7 +118,6 @@ class Filling:
 
     @property
     def order(self) -> IntArray:
-        """The items in the order in which they are met."""
         assert isinstance(self.run.state, CompleteState)
         return self.run.state.order
 
@@ -133,7 +132,6 @@ class Filling:
         return [cell for cell in cells if np.isnan(self.scores[cell])]
 
     def put(self, cells: Sequence[tuple[int, int]], values: Sequence[float]) -> None:
-        """Scores of these cells."""
         self.table.check(np.asarray(values, dtype=np.float64), cells)
         for cell, value in zip(cells, values):
             self.scores[cell] = value
@@ -141,7 +139,6 @@ class Filling:
     def decision(
         self, answer: Answer, filled: int, lacking: Sequence[Unmeasured]
     ) -> EvaluationDecision:
-        """What was found, where so many cells were filled in."""
         self.take_in()  # what came of a batch that was cut off
         begun = self._begun._replace(measure=self._measure or self.kept.code)
         known = self.table.with_scores(self.scores, begun)

@@ -194,7 +194,6 @@ class InspectRace:
         return None
 
     def score(self, arm: int, item: int, value: float) -> None:
-        """Take in a score."""
         if (arm, item) in self._wanted:
             self._filling.put([(arm, item)], [value])
             self._kept.put(self._named(arm, item), value)
@@ -230,12 +229,10 @@ class InspectRace:
             )
 
     def place(self, sample: Any) -> int:
-        """The number of a sample, by its id."""
         return self._items[sample]
 
 
 def _content(sample: Any) -> str:
-    """A text of what a sample says."""
     return digest_of([getattr(sample, one, None) for one in ("input", "target", "choices")])
 
 
@@ -247,7 +244,6 @@ class _Option:
         self._skipped = 0
 
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:
-        """Inspect begins with a task."""
         if epochs != 1:
             raise InvalidInputError(
                 f"epochs must be 1: each sample is evaluated once; got {epochs}"
@@ -278,7 +274,6 @@ class _Option:
         return EarlyStop(id=id, epoch=epoch, reason=f"surepick: {reason}")
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
-        """Inspect has scored a sample."""
         place = self._race.place(id)
         try:
             value = _value(scores, self._race.scorer)
@@ -299,11 +294,9 @@ class _Option:
         }
 
     def failed(self, sample: Any, why: str) -> None:
-        """A sample ended in an error."""
         self._race.fail(self._arm, self._race.place(sample), why)
 
     def over(self) -> None:
-        """The task has ended, however it did."""
         self._race.end(self._arm)
 
 
@@ -336,7 +329,6 @@ _watched: list[Any] = []
 
 
 def _value(scores: dict[str, Any], scorer: str | None) -> float:
-    """The number that a sample scored."""
     if scorer is None and len(scores) != 1:
         raise ValueError(f"scorer: name one of {', '.join(scores) or 'none'}")
     found: Any = scores[scorer] if scorer is not None else next(iter(scores.values()))

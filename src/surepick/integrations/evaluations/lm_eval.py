@@ -205,7 +205,6 @@ def _model(samples: Path) -> str | None:
 
 
 def _newest(folder: Path, task: str) -> Path:
-    """The last samples of a task in a folder."""
     found = [m for path in folder.iterdir() if (m := _SAMPLES.fullmatch(path.name))]
     tasks = sorted({m["task"] for m in found})
     if task not in tasks:

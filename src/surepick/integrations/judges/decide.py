@@ -202,7 +202,6 @@ class _Order:
         return found
 
     def write(self, kept: Path) -> None:
-        """Keep it."""
         body = {"seed": self.seed, "asked": self.asked, "ends": self.ends, "digests": self.digests}
         write_whole(kept, json.dumps(body, indent=2) + "\n")
 

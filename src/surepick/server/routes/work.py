@@ -82,7 +82,6 @@ async def _ask(
 
 
 def _files(opened: Opened) -> dict[str, str]:
-    """The texts and pictures that came with a study."""
     return opened.study.meta.get(FILES) or {}
 
 
