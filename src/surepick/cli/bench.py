@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from surepick.cli.options import ENGINE, JSON, SCHEDULER, folder_option, from_signature, option
+from surepick.cli.screen import console_of, say_notes, table_of
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -234,12 +235,9 @@ def _write(trials: Table, summary: Table, out: Path) -> tuple[list[str], list[st
 
 
 def _show(plan: Plan, summary: Table, files: list[str], notes: list[str]) -> None:
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE
+    console = console_of(_WIDE)
     groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
     for row in summary.rows():
         groups.setdefault((row["instance"], row["delta"]), []).append(row)
@@ -250,30 +248,17 @@ def _show(plan: Plan, summary: Table, files: list[str], notes: list[str]) -> Non
         console.print(f"\n[bold]{escape(title)}[/bold] · {plan.trials} trials each")
         if math.isfinite(bound):
             console.print(f"No delta-PAC algorithm can average fewer than {bound:,.0f} pulls.")
-        whole = _rich_table(cells, (*_PULLS, *_TRUST))
+        whole = _table(cells, (*_PULLS, *_TRUST))
         unlimited = console.options.update(max_width=10_000)
         fits = console.measure(whole, options=unlimited).maximum <= console.width
-        for table in (whole,) if fits else (_rich_table(cells, c) for c in (_PULLS, _TRUST)):
+        for table in (whole,) if fits else (_table(cells, c) for c in (_PULLS, _TRUST)):
             console.print(table)
-    for note in notes:
-        console.print(f"Note: {escape(note)}", soft_wrap=True)
-    console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
+    say_notes(console, notes, files)
 
 
-def _rich_table(cells: list[dict[str, Any]], columns: tuple[str, ...]) -> RichTable:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table as RichTable
-
-    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("algorithm", no_wrap=True)
-    for name in columns:
-        text = name == "guarantee"
-        table.add_column(name, justify="left" if text else "right", no_wrap=not text)
-    for cell in cells:
-        shown = _shown(cell)
-        table.add_row(escape(cell["algorithm"]), *(shown[name] for name in columns))
-    return table
+def _table(cells: list[dict[str, Any]], columns: tuple[str, ...]) -> RichTable:
+    rows = [[cell["algorithm"], *(_shown(cell)[name] for name in columns)] for cell in cells]
+    return table_of(["algorithm", *columns], rows, left=["guarantee"])
 
 
 def _shown(cell: dict[str, Any]) -> dict[str, str]:

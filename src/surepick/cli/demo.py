@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.options import DELTA, JSON, from_signature, option
+from surepick.cli.screen import console_of, table_of
 from surepick.cli.studies import shown
 from surepick.text import plural, typed
 
@@ -49,14 +50,10 @@ def command(
     Leaves the table of layouts, the study, its answer, a certificate and, with the extra plot, a
     picture and a page about it in the folder: all that a study of yours would have.
     """
-    from rich.console import Console
-
     from surepick.arrays.validate import risk
 
     risk(delta, "delta")
-    console = Console(stderr=as_json, highlight=False)
-    if not console.is_terminal:
-        console.width = 120
+    console = console_of(120, stderr=as_json)
     out.mkdir(parents=True, exist_ok=True)
     study = _begun(out, delta, seed)
     _tell_the_story(console, study)
@@ -109,19 +106,12 @@ def _begun(out: Path, delta: float, seed: int) -> Study:
 
 
 def _tell_the_story(console: Console, study: Study) -> None:
-    from rich import box
-    from rich.table import Table
-
     console.print(
         f"[bold]Which of {study.problem.n_arms} page layouts do visitors like best?[/bold] Each "
         "visitor sees one layout and rates it, and no two visitors agree."
     )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("label", *_PARTS):
-        table.add_column(head)
-    for label, parts in _layouts().items():
-        table.add_row(label, *parts.values())
-    console.print(table)
+    rows = [[label, *parts.values()] for label, parts in _layouts().items()]
+    console.print(table_of(["label", *_PARTS], rows, left=_PARTS))
 
 
 def _race(console: Console, study: Study, seed: int) -> None:

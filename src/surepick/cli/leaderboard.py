@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.options import JSON, from_signature, option
+from surepick.cli.screen import console_of, say_notes, table_of
 
 if TYPE_CHECKING:
     from surepick.bench import Plan
@@ -156,31 +157,20 @@ def _content(standings: Standings, files: list[str], notes: list[str]) -> dict[s
 
 
 def _print(standings: Standings, files: list[str], notes: list[str]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table as RichTable
+    from rich.text import Text
 
     from surepick.report.leaderboard import HEADINGS, cells, columns, verdict
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = _WIDE
+    console = console_of(_WIDE)
     for which, heading in HEADINGS.items():
         places = standings.ranking(which)
         if not places:
             continue
         console.print(f"\n[bold]{heading}[/bold] · mean pulls over the lower bound")
-        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in columns(standings):
-            table.add_column(name, justify="left" if name == "algorithm" else "right", no_wrap=True)
-        for rank, place in enumerate(places, 1):
-            table.add_row(*(escape(text) for text in cells(place, rank, standings)))
-        console.print(table)
+        rows = [cells(place, rank, standings) for rank, place in enumerate(places, 1)]
+        console.print(table_of(columns(standings), rows))
     for line in verdict(standings):
-        console.print(escape(line), soft_wrap=True)
+        console.print(Text(line), soft_wrap=True)
     for algorithm, instance, why in standings.missing():
-        console.print(f"No score: {escape(f'{algorithm} on {instance}: {why}')}", soft_wrap=True)
-    for note in notes:
-        console.print(f"Note: {escape(note)}", soft_wrap=True)
-    console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
+        console.print(Text(f"No score: {algorithm} on {instance}: {why}"), soft_wrap=True)
+    say_notes(console, notes, files)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from surepick.algorithms.questions import compares
 from surepick.cli.near import ways_out
+from surepick.cli.screen import Columns, of_options
 from surepick.cli.studies import bar, shown
 from surepick.run.standing import best_first
 from surepick.study.outlook import states_in_words
@@ -45,55 +46,34 @@ def screen(study: Study, content: dict[str, Any], top: int, alone: bool = True) 
 
 
 def _table(study: Study, content: dict[str, Any], top: int) -> Any:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     at, means, survivors = content["traffic"], content["means"], set(content["survivors"])
-    labels, control = content["labels"], at["control"]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("option", no_wrap=True, max_width=34)
-    heads = ["visits", "rate" if _is_rate(study) else "mean"]
+    labels, control, words = content["labels"], at["control"], states_in_words(content)
+    columns: Columns = {
+        "visits": lambda i: f"{content['pulls'][i]:,}",
+        "rate" if _is_rate(study) else "mean": lambda i: value(means[i], _is_rate(study)),
+    }
     if at["lift"] is not None:
-        heads += ["over control", f"{_sure(content)} interval"]
-    limits = [shown(one["title"]) for one in at["guardrails"]]
-    heads += limits
-    heads += ["share"] if at["shares"] is not None else []
+        columns["over control"] = lambda i: _lift(study, at, i)[0]
+        columns[f"{100 * (1 - content['delta']):.4g} % interval"] = lambda i: _lift(study, at, i)[1]
+    limits = {one["title"]: one["cells"].__getitem__ for one in at["guardrails"]}
+    columns |= limits
+    if at["shares"] is not None:
+        columns["share"] = lambda i: f"{100 * at['shares'][i]:.1f} %"
     compared = compares(content["standing"]["question"])
-    for head in [*heads, "evidence" if compared else "evidence against"]:
-        # A limit may take two lines, so that numbers are not cut off.
-        table.add_column(head, justify="right", no_wrap=head not in limits)
+    head = "evidence" if compared else "evidence against"
+    columns[head] = lambda i: _evidence(content, words, i)
     best = best_first(content["standing"]["minimise"])
     order = sorted(
         range(len(labels)),
         key=lambda i: (i not in survivors, labels[i] != control, best(means[i])),
     )
-    words = states_in_words(content)
-    for i in order[: top or None]:
-        name = f"{shown(labels[i])}{' (control)' if labels[i] == control else ''}"
-        lift = [] if at["lift"] is None else _lift(study, at, i)
-        share = [] if at["shares"] is None else [f"{100 * at['shares'][i]:.1f} %"]
-        table.add_row(
-            Text(name),
-            f"{content['pulls'][i]:,}",
-            value(means[i], _is_rate(study)),
-            *lift,
-            *(one["cells"][i] for one in at["guardrails"]),
-            *share,
-            _evidence(content, words, i),
-            style="" if i in survivors else "dim",
-        )
-    if top and len(order) > top:
-        table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
-    return table
+    named = [f"{label} (control)" if label == control else label for label in labels]
+    # A limit may take two lines, so that numbers are not cut off.
+    return of_options(named, order, columns, top, left=survivors, wraps=limits)
 
 
 def _is_rate(study: Study) -> bool:
     return study.problem.noise_kind.successes
-
-
-def _sure(content: dict[str, Any]) -> str:
-    return f"{100 * (1 - content['delta']):.4g} %"
 
 
 def value(mean: float | None, rate: bool) -> str:

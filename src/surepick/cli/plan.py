@@ -24,6 +24,7 @@ from surepick.cli.options import (
     from_signature,
     option,
 )
+from surepick.cli.screen import console_of, say_notes, table_of
 from surepick.cli.trust import Misfit, described, trusted
 from surepick.errors import InvalidInputError
 
@@ -171,32 +172,17 @@ class _Lines:
 
 
 def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
     from surepick.report.planning import explained, table
 
     question = found.question
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
+    console = console_of(120)
     console.print(
         f"\n[bold]{described(problem)}[/bold]"
         f"{_trust(problem)}; {question.words}; delta {question.delta:g}"
     )
-    head, rows = table(found)
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(head):
-        shown.add_column(name, justify="right" if i else "left", no_wrap=i > 0)
-    for row in rows:
-        shown.add_row(*(escape(cell) for cell in row))
-    console.print(shown)
+    console.print(table_of(*table(found)))
     console.print(explained(found), soft_wrap=True)
-    for note in notes:
-        console.print(f"Note: {escape(note)}", soft_wrap=True)
-    console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
+    say_notes(console, notes, files)
 
 
 def _trust(problem: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +12,7 @@ import click
 from surepick.algorithms.questions import compares, named
 from surepick.cli.near import ways_out, with_near
 from surepick.cli.options import from_signature, option
+from surepick.cli.screen import Columns, console_of, of_options
 from surepick.cli.studies import (
     bar,
     limit_in_words,
@@ -72,12 +74,9 @@ def command(
     if as_json:
         _stream(study, watch, every, patient)
         return
-    from rich.console import Console
     from rich.live import Live
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
+    console = console_of(120)
     content = look(study, patient)
     if not watch:
         console.print(screen(study, content, top))
@@ -101,12 +100,9 @@ def _by_segment(test: SegmentStudies, patient: bool, top: int, as_json: bool) ->
         said = {"name": test.name, "delta": test.delta, "finished": finished}
         click.echo(json.dumps(said | {"promise": test.promise, "segments": found}))
         return
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = 120
+    console = console_of(120)
     console.print(Text(shown(test.promise)))
     for name, content in found.items():
         console.print(Text(f"\n{shown(name)}", "bold underline"))
@@ -246,79 +242,43 @@ def _count(content: dict[str, Any], total: int) -> str:
 def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str, ...]) -> Any:
     if compares(content["standing"]["question"]):
         return _compared(study.problem, content, top)
-    from rich import box
-    from rich.table import Table
-
-    problem = study.problem
-    survivors = set(content["survivors"])
-    estimates, behind = content["estimates"], content["behind"]
-    leader, columns = content["leader_index"], content["standing"]["columns"]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("option", no_wrap=True, max_width=40)
-    low, high = columns["behind_low"], columns["behind_high"]
-    ends = [between(*row) for row in zip(columns["state"], low, high)]
-    bounded = any(text for i, text in enumerate(ends) if i != leader)
-    failed = any(content["failures"])
-    known = any(p is not None for p in columns["p_value"])
-    # Where the best is who usually wins, a lead is a share of comparisons, not a distance.
-    wins = content["wins"]
-    lost = [""] * len(columns["behind"])
-    if wins is not None:
-        lost = ["" if share is None else f"{100 * share:.0f} %" for share in wins]
-    shown_if = {
-        "behind the best": behind is not None,
-        "the best wins": any(lost),
-        "between": bounded and wins is None,
-        "p-value": known,
-        "failures": failed,
-    }
-    limits = content["standing"].get("limits", [])
-    priced = ("cost",) if "cost" in columns else ()
-    heads = (
-        "estimate",
-        *priced,
-        *limits,
-        "behind the best",
-        "the best wins",
-        "between",
-        "p-value",
-        "evidence against",
-    )
-    heads = (*heads, "pulls")
-    if limits:  # who is out is not behind: it may break a limit
-        left_out = (*left_out, "behind the best", "p-value")
-    heads = [
-        head for head in (*heads, "failures") if shown_if.get(head, True) and head not in left_out
+    problem, survivors, known = study.problem, content["survivors"], content["standing"]["columns"]
+    estimates, behind, leader = content["estimates"], content["behind"], content["leader_index"]
+    ends = [
+        between(*row) for row in zip(*(known[x] for x in ("state", "behind_low", "behind_high")))
     ]
-    for head in heads:
-        title = limit_in_words(problem, head) if head in limits else head
-        table.add_column(_cell(title), justify="right", no_wrap=True)
-    words = states_in_words(content)
-    order = [int(i) for i in problem.distinct]
+    bounded = any(text for i, text in enumerate(ends) if i != leader)
+    # Where the best is who usually wins, a lead is a share of comparisons, not a distance.
+    wins, limits = content["wins"], content["standing"].get("limits", [])
+    words, measured = states_in_words(content), not problem.transductive
+    columns: Columns = {"estimate": lambda i: _number(estimates[i]) if estimates else ""}
+    if "cost" in known:
+        columns["cost"] = lambda i: f"{known['cost'][i]:.4g}"
+    columns |= _of_limits(problem, known, limits)
+    if behind is not None and not limits:  # who is out is not behind: it may break a limit
+        columns["behind the best"] = lambda i: _behind(content, i)
+    if wins is not None and any(share is not None for share in wins):
+        columns["the best wins"] = lambda i: "" if wins[i] is None else f"{100 * wins[i]:.0f} %"
+    if bounded and wins is None:
+        columns["between"] = lambda i: "" if i == leader else ends[i]
+    if any(p is not None for p in known["p_value"]) and not limits:
+        columns["p-value"] = lambda i: _p_value(known["p_value"][i])
+    columns["evidence against"] = lambda i: _evidence(content, words, i)
+    columns["pulls"] = lambda i: f"{content['pulls'][i]:,}" if measured else ""
+    if any(content["failures"]):
+        columns["failures"] = lambda i: _failures(content["failures"][i]) if measured else ""
     best = best_first(content["standing"]["minimise"])
+    order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, best(estimates[i]) if estimates else 0.0))
-    for i in order[: top or None]:
-        measured = not problem.transductive
-        cells = {
-            "estimate": _number(estimates[i]) if estimates else "",
-            "behind the best": "" if behind is None else _behind(content, i),
-            "the best wins": lost[i],
-            "between": "" if i == leader else ends[i],
-            "p-value": _p_value(columns["p_value"][i]),
-            "evidence against": _evidence(content, words, i),
-            "pulls": f"{content['pulls'][i]:,}" if measured else "",
-            "cost": f"{columns['cost'][i]:.4g}" if priced else "",
-            **{limit: _kept(problem, columns, limit, i) for limit in limits},
-            "failures": _failures(content["failures"][i]) if measured else "",
-        }
-        table.add_row(
-            _cell(problem.candidate_labels[i]),
-            *(cells[head] for head in heads),
-            style="" if i in survivors else "dim",
-        )
-    if top and len(order) > top:
-        table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
-    return table
+    columns = {head: cell for head, cell in columns.items() if head not in left_out}
+    return of_options(problem.candidate_labels, order, columns, top, left=survivors)
+
+
+def _of_limits(problem: Problem, known: dict[str, Any], limits: list[str]) -> Columns:
+    """A column for each limit."""
+    return {
+        limit_in_words(problem, limit): partial(_kept, problem, known, limit) for limit in limits
+    }
 
 
 def _behind(content: dict[str, Any], i: int) -> str:
@@ -348,35 +308,23 @@ def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:
 
 def _compared(problem: Problem, content: dict[str, Any], top: int) -> Any:
     """Options against a baseline: the best first."""
-    columns, minimise = content["standing"]["columns"], content["standing"]["minimise"]
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("option", no_wrap=True, max_width=40)
-    limits = content["standing"].get("limits", [])
-    titles = [_cell(limit_in_words(problem, limit)) for limit in limits]
-    for head in ("verdict", "lift", "between", "estimate", "pulls", *titles):
-        table.add_column(head, justify="right", no_wrap=True)
-    rows, ends = range(len(columns["option"])), ("state", "lift_low", "lift_high")
-    pulls, known = columns.get("pulls"), columns["lift"][0] is not None
-    best = best_first(minimise)
-    order = sorted(rows, key=lambda i: best(columns["lift"][i])) if known else list(rows)
-    how = {"epsilon": content["epsilon"], "minimise": minimise}
-    for i in order[: top or None]:
-        baseline = columns["state"][i] == "baseline"
-        table.add_row(
-            _cell(columns["option"][i]),
-            VERDICTS.get(columns["state"][i], columns["state"][i]),
-            "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
-            between(*(columns[name][i] for name in ends), **how),
-            _number(columns["estimate"][i]) if known else "",
-            "" if pulls is None else f"{pulls[i]:,}",
-            *(_kept(problem, columns, limit, i) for limit in limits),
-        )
-    if top and len(order) > top:
-        table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
-    return table
+    known, minimise = content["standing"]["columns"], content["standing"]["minimise"]
+    lifts, states = known["lift"], known["state"]
+    pulls, shows = known.get("pulls"), lifts[0] is not None
+    ends, how = ("state", "lift_low", "lift_high"), {"epsilon": content["epsilon"]}
+    how |= {"minimise": minimise}
+    columns: Columns = {
+        "verdict": lambda i: VERDICTS.get(states[i], states[i]),
+        "lift": lambda i: f"{lifts[i]:+.3g}" if shows and states[i] != "baseline" else "",
+        "between": lambda i: between(*(known[name][i] for name in ends), **how),
+        "estimate": lambda i: _number(known["estimate"][i]) if shows else "",
+        "pulls": lambda i: "" if pulls is None else f"{pulls[i]:,}",
+    }
+    columns |= _of_limits(problem, known, content["standing"].get("limits", []))
+    best, order = best_first(minimise), list(range(len(known["option"])))
+    if shows:
+        order.sort(key=lambda i: best(lifts[i]))
+    return of_options(known["option"], order, columns, top, left=order)
 
 
 def _number(value: float | None) -> str:
@@ -391,9 +339,3 @@ def _p_value(value: float | None) -> str:
     if value is None:
         return ""
     return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
-
-
-def _cell(label: str) -> Any:
-    from rich.text import Text
-
-    return Text(shown(label))  # no markup
