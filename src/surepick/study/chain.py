@@ -80,13 +80,6 @@ def tell(
     append(tx, study.id, _TOLD, content | ({} if run is None else {"run": sha(run)}), now)
 
 
-def act(
-    tx: Transaction, study: StudyRecord, kind: str, content: dict[str, Any], now: float
-) -> Link:
-    """Somebody did something to the study; before anything is changed in the log."""
-    return append(tx, study.id, kind, content, now)
-
-
 def effect(run: str | None, finished: bool) -> dict[str, Any]:
     """What an act leads to: the run as it then stands, if it is another one, and the end."""
     return {"finished": finished} | ({} if run is None else {"run": sha(run)})
@@ -117,21 +110,9 @@ def head_of(storage: Storage, study: StudyRecord) -> dict[str, Any]:
 
 
 def check_chain(storage: Storage, study: StudyRecord, noted: str | None = None) -> dict[str, Any]:
-    """Whether the chain is whole, and the database still is what its links say.
+    """The head of a chain that is whole, as the database still is what its links say; or an error.
 
-    Parameters
-    ----------
-    noted
-        The head as somebody noted it some time ago: it must be one of the links.
-
-    Returns
-    -------
-    The head.
-
-    Raises
-    ------
-    StudyDamagedError
-        When something was changed.
+    ``noted`` is the head as somebody noted it some time ago: it must be one of the links.
     """
     return storage.read(lambda tx: _check(tx, study, noted))
 

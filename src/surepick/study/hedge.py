@@ -50,13 +50,7 @@ SETTING = Setting(
 def holds_up(early: int, out: int, counted: int) -> bool:
     """Whether what is still out of the open batch holds up so much that it is measured twice.
 
-    Parameters
-    ----------
-    early
-        Rewards of later batches, which wait for it.
-    out
-        Pulls that are out, of all batches.
-    counted
-        Pulls of complete batches.
+    ``early`` rewards of later batches wait for it; ``out`` pulls are out of all batches, and
+    ``counted`` are those of complete ones.
     """
     return early >= max(_OVERTAKEN * out, _BEHIND * counted)

@@ -53,19 +53,10 @@ class _Judge:
 def judgements(
     told: Iterable[Tell], problem: Problem, states: Sequence[str], delta: float
 ) -> dict[str, Any]:
-    """What was judged so far, as JSON-ready values.
+    """What was judged in all comparisons that count, as JSON-ready values.
 
-    Parameters
-    ----------
-    told
-        Every comparison that counts.
-    problem
-        Whose options are compared.
-    states
-        What is known of each option: whether it is in, out, or leads.
-    delta
-        Error probability of the study; the ends of all shares hold together, at any time, with
-        probability 1 - delta.
+    ``states`` are those of the options: in, out, or leading. The ends of all shares hold together,
+    at any time, with probability 1 - delta.
     """
     pairing = problem.pairing
     if pairing is None:

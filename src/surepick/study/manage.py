@@ -118,14 +118,7 @@ def store_each(
 ) -> dict[str, Study]:
     """Start a study for each segment of a spec whose segments have no shares: all, or none.
 
-    Parameters
-    ----------
-    spec
-        What the test is to be.
-    storage
-        See :func:`surepick.create_study`; closed with the first study, if it was opened here.
-    key
-        As for :func:`store`.
+    A storage that was opened here is closed with the first study.
     """
     if not spec.each:
         raise InvalidInputError(

@@ -64,18 +64,8 @@ def notices(
 ) -> list[Notice]:
     """What is to be told of a study as it stands.
 
-    Parameters
-    ----------
-    study
-        The study.
-    last
-        When something was last measured, or the study was created, in seconds.
-    now
-        What time it is.
-    patience
-        Seconds without a measurement after which it is stuck.
-    morning
-        Whether to tell how it stands this morning, too.
+    Something was ``last`` measured then (or the study was created); it is stuck after ``patience``
+    seconds without. In the ``morning`` it is also told how it stands.
     """
     status = study.status()
     name, revision = status["name"], status["revision"]

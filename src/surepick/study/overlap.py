@@ -18,16 +18,8 @@ def worth_it(ahead: int, workers: int, counted: int) -> bool:
     """Whether a batch more is worth asking for while the open one is being waited for.
 
     Nothing that is proved rests on it: a batch that was asked for is told in its turn, by whatever
-    rule it was decided to ask for it.
-
-    Parameters
-    ----------
-    ahead
-        Pulls in batches after the open one.
-    workers
-        Who has told or holds pulls of the open batches, and who asks.
-    counted
-        Pulls of complete batches.
+    rule it was decided to ask for it. There are ``ahead`` pulls in batches after the open one,
+    ``workers`` who told or hold pulls of these or ask, and ``counted`` pulls of complete batches.
 
     Examples
     --------

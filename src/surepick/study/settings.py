@@ -164,11 +164,8 @@ class Setting:
     def flags(self) -> str:
         """What it is on the command line; both words of one that may also be switched off."""
         word = flag(self.name)
-        return f"{word}/--no-{word[2:]}" if self._three_ways else word
-
-    @property
-    def _three_ways(self) -> bool:
-        return self.schema.get("type") == "boolean" and self.default is None
+        three_ways = self.schema.get("type") == "boolean" and self.default is None
+        return f"{word}/--no-{word[2:]}" if three_ways else word
 
     def helped(self, named: Callable[[str], str] = str) -> str:
         """The help, with other settings as ``named`` writes them."""

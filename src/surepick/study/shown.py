@@ -232,18 +232,7 @@ def shown(
 ) -> dict[str, list[dict[str, str]]]:
     """What a judge sees: of each of two options, and what is the same for both.
 
-    Parameters
-    ----------
-    meta
-        What is kept with the study.
-    labels
-        Of all options.
-    both
-        The two options, in their order.
-    item
-        The number of the item, where there are items.
-    pictures_from
-        Sites whose pictures are shown; others are links.
+    Pictures of the sites in ``pictures_from`` are shown; those of others are links.
 
     Examples
     --------

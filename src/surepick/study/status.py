@@ -175,14 +175,8 @@ def _limits(run: Run, samples: int, cost: float) -> dict[str, Any]:
 def promise_of(run: Run, promise: Promise, answer: Answer | None) -> dict[str, str]:
     """What a study promises now: a kind of guarantee, and a line that says it.
 
-    And what epsilon accepts, in a few words, where it is about the best.
-
-    Parameters
-    ----------
-    promise
-        That of the answer; without one, what is promised ahead of it.
-    answer
-        That of a finished study.
+    And what epsilon accepts, in a few words, where it is about the best. The promise is that of the
+    answer, where there is one.
     """
     text = promise.ahead
     if answer is not None:

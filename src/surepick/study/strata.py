@@ -17,15 +17,7 @@ DAY = "day"  #: strata of this name are stamped by the clock of the database
 
 
 def check_stratum(strata: str | None, given: Any) -> str | None:
-    """The stratum that an ask names, or an error where the study needs another word.
-
-    Parameters
-    ----------
-    strata
-        What strata are called in the study; None: it has none.
-    given
-        What was named.
-    """
+    """The stratum that an ask names, or an error where these strata need another word."""
     if strata is None:
         if given is not None:
             raise InvalidInputError(

@@ -27,7 +27,6 @@ from surepick.problem import Problem
 from surepick.promise import Condition, Reason
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
-from surepick.run.details import Unmeasured
 from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
 from surepick.storage import Storage, Transaction
@@ -359,7 +358,8 @@ class Study(StudyCore):
         """The answer of a run that has stopped, as far as the checks leave it standing."""
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         found = run.conclude(self._changes(run), self._conditions())
-        found = run.without(found, self._unmeasured()).leaving_out(self._left_out(run))
+        lacking = unmeasured_in(self.storage, self._record.id, self.problem)
+        found = run.without(found, lacking).leaving_out(self._left_out(run))
         found = found.linked(chain.head_of(self.storage, self._record))
         found = found.of_segment(self.meta.get(PART))
         if self._sends_traffic:
@@ -397,9 +397,6 @@ class Study(StudyCore):
         counts = {"hedged": second, "lost": len(pulls), "renewed": back, "again": len(again)}
         happened = [stated(name, pulls=count) for name, count in counts.items() if count]
         return joined(read_stated(self.meta.get(CONDITIONS, ())), happened)
-
-    def _unmeasured(self) -> list[Unmeasured]:
-        return unmeasured_in(self.storage, self._record.id, self.problem)
 
     def standing(self) -> Standing:
         return self.desk.load()[0].standing()

@@ -1,6 +1,8 @@
-"""The tables, as the newest migration leaves them."""
+"""The tables, as the newest migration leaves them: those of studies have a record's fields."""
 
 from __future__ import annotations
+
+from typing import Any, get_args, get_type_hints
 
 from sqlalchemy import (
     BigInteger,
@@ -18,6 +20,18 @@ from sqlalchemy import (
     false,
 )
 
+from surepick.storage.records import (
+    BatchRecord,
+    Event,
+    Lease,
+    Link,
+    Period,
+    Report,
+    StudyProgress,
+    StudyRecord,
+    Summary,
+    Tell,
+)
 from surepick.storage.sql.sums import summed
 
 # SQLite counts up by itself only in a column of exactly this type.
@@ -32,62 +46,45 @@ def _study() -> Column:
     )
 
 
+_KINDS = {int: BigInteger, float: Double, bool: Boolean, str: Text}
+#: texts of these names are no longer than this
+_LENGTHS = {"name": 200, "key": 32, "algorithm": 200, "claimed_by": 200, "kind": 20, "digest": 64}
+_LENGTHS |= {"worker": 200, "last": 200, "second": 200, "stratum": 200}
+_LENGTHS |= {"token": 16, "second_token": 16, "request": 64, "second_request": 64}
+_USUAL: dict[str, Any] = {"revision": "0", "paused": false(), "ahead": "0", "early": "0"}
+_USUAL |= {"since": "0", "count": "1"}
+
+
+def _columns(record: type, *keys: str) -> list[Column]:
+    """A column for each field of a record, but for those that are read or counted by a database."""
+    found = []
+    for name, kind in get_type_hints(record).items():
+        plain, *others = get_args(kind) or (kind,)
+        made = String(_LENGTHS[name]) if name in _LENGTHS else _KINDS[plain]
+        if name in keys:
+            found.append(Column(name, made, primary_key=True))
+        elif name not in ("id", "now"):
+            usual = _USUAL.get(name)
+            found.append(Column(name, made, nullable=bool(others), server_default=usual))
+    return found
+
+
+def _table(name: str, record: type, *more: Any, key: str = "", **how: Any) -> Table:
+    """A table of the rows that studies have of a record."""
+    return Table(f"surepick_{name}", metadata, _study(), *_columns(record, key), *more, **how)
+
+
 studies = Table(
     "surepick_studies",
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
-    Column("name", String(200), nullable=False, unique=True),
-    Column("key", String(32), nullable=False),
-    Column("algorithm", String(200), nullable=False),
-    Column("settings", Text, nullable=False),
-    Column("problem", Text, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("meta", Text, nullable=False),
-    Column("created", Double, nullable=False),
+    *_columns(StudyRecord),
+    UniqueConstraint("name"),
     sqlite_autoincrement=True,  # the number of a deleted study is never given to another
 )
-
-progress = Table(
-    "surepick_progress",
-    metadata,
-    _study(),
-    Column("batch", BigInteger, nullable=False),
-    Column("first", BigInteger, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("asked", BigInteger, nullable=False),
-    Column("told", BigInteger, nullable=False),
-    Column("finished", Boolean, nullable=False),
-    Column("claimed_by", String(200)),
-    Column("claimed_until", Double, nullable=False),
-    Column("revision", BigInteger, nullable=False, server_default="0"),
-    Column("paused", Boolean, nullable=False, server_default=false()),
-    Column("ahead", BigInteger, nullable=False, server_default="0"),
-    Column("early", BigInteger, nullable=False, server_default="0"),
-)
-
-batches = Table(
-    "surepick_batches",
-    metadata,
-    _study(),
-    Column("number", BigInteger, primary_key=True),
-    Column("first", BigInteger, nullable=False),
-    Column("size", BigInteger, nullable=False),
-    Column("pulls", Text, nullable=False),
-    Column("survivors", BigInteger),
-    Column("after", BigInteger),
-)
-
-# What lists show, so that they need not load all of a study.
-summaries = Table(
-    "surepick_summaries",
-    metadata,
-    _study(),
-    Column("batch", BigInteger, nullable=False),
-    Column("options", BigInteger, nullable=False),
-    Column("survivors", BigInteger, nullable=False),
-    Column("answer", Text),
-)
-
+progress = _table("progress", StudyProgress)
+batches = _table("batches", BatchRecord, key="number")
+summaries = _table("summaries", Summary)
 snapshots = Table(
     "surepick_snapshots",
     metadata,
@@ -95,116 +92,40 @@ snapshots = Table(
     Column("batch", BigInteger, nullable=False),
     Column("run", Text, nullable=False),
 )
-
-# What was measured before the study; written once.
-past = Table(
-    "surepick_past",
-    metadata,
-    _study(),
-    Column("past", Text, nullable=False),
-)
-
-# What happened to the study, each link with the digest of all before it; only added to.
-chain = Table(
-    "surepick_chain",
-    metadata,
-    _study(),
-    Column("number", BigInteger, primary_key=True),
-    Column("kind", String(20), nullable=False),
-    Column("content", Text, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("digest", String(64), nullable=False),
-)
-
-leases = Table(
-    "surepick_leases",
-    metadata,
-    _study(),
-    Column("pull", BigInteger, primary_key=True),
-    Column("arm", BigInteger, nullable=False),
-    Column("worker", String(200)),
-    Column("until", Double, nullable=False),
-    Column("attempts", BigInteger, nullable=False),
-    Column("token", String(16)),
-    Column("since", Double, nullable=False, server_default="0"),
-    Column("last", String(200)),
-    Column("stratum", String(200)),
-    Column("second", String(200)),
-    Column("second_token", String(16)),
-    Column("request", String(64)),
-    Column("second_request", String(64)),
+past = Table("surepick_past", metadata, _study(), Column("past", Text, nullable=False))
+chain = _table("chain", Link, key="number")
+leases = _table(
+    "leases",
+    Lease,
     Index("surepick_leases_worker", "study", "worker"),
     Index("surepick_leases_second", "study", "second"),
     Index("surepick_leases_until", "study", "until"),
     Index("surepick_leases_since", "study", "since"),
     Index("surepick_leases_token", "token"),
+    key="pull",
     sqlite_with_rowid=False,
 )
-
-# The rewards that count. The primary key makes it impossible to count a pull twice.
-tells = Table(
-    "surepick_tells",
-    metadata,
-    _study(),
-    Column("pull", BigInteger, primary_key=True),
-    Column("arm", BigInteger, nullable=False),
-    Column("value", Double, nullable=False),
-    Column("worker", String(200)),
-    Column("at", Double, nullable=False),
-    Column("token", String(16)),
-    Column("stratum", String(200)),
-    Column("numbers", Text),
-    sqlite_with_rowid=False,
-)
-
+# The primary key makes it impossible to count a pull, or a period, twice.
+tells = _table("tells", Tell, key="pull", sqlite_with_rowid=False)
 events = Table(
     "surepick_events",
     metadata,
     Column("id", _Id, primary_key=True, autoincrement=True),
     Column("study", _Id, ForeignKey("surepick_studies.id", ondelete="CASCADE"), nullable=False),
-    Column("pull", BigInteger, nullable=False),
-    Column("arm", BigInteger, nullable=False),
-    Column("kind", String(20), nullable=False),
-    Column("worker", String(200)),
-    Column("value", Double),
-    Column("note", Text, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("token", String(16)),
-    Column("count", BigInteger, nullable=False, server_default="1"),
+    *_columns(Event),
     Index("surepick_events_study", "study", "kind"),
     Index("surepick_events_pull", "study", "pull"),
 )
-
-# Shares of visitors, stored before they are shown; only added to, but for a name.
-periods = Table(
-    "surepick_periods",
-    metadata,
-    _study(),
-    Column("number", BigInteger, primary_key=True),
-    Column("name", String(200)),
-    Column("shares", Text, nullable=False),
-    Column("settled", BigInteger, nullable=False),
-    Column("at", Double, nullable=False),
-    UniqueConstraint("study", "name", name="surepick_periods_name"),
-)
-
-# What came of periods. The primary key makes it impossible to count one twice.
-reports = Table(
-    "surepick_reports",
-    metadata,
-    _study(),
-    Column("period", BigInteger, primary_key=True),
-    Column("content", Text, nullable=False),
-    Column("at", Double, nullable=False),
-    Column("token", String(16)),
-)
+_named_once = UniqueConstraint("study", "name", name="surepick_periods_name")
+periods = _table("periods", Period, _named_once, key="number")
+reports = _table("reports", Report, key="period")
 
 # What studies say rests on these rows.
-for _table in (
+for _one in (
     *(studies, progress, batches, summaries, snapshots, past, chain, leases, tells, events),
     *(periods, reports),
 ):
-    summed(_table)
+    summed(_one)
 
 # Who may use the service. Only hashes of tokens are kept.
 tokens = Table(

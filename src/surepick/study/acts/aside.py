@@ -221,8 +221,9 @@ class _SetAside(Changing):
         else:
             told = list(scene.told())
             gone = [one.pull for one in told if one.stratum == name]
-            out = scene.storage.read(lambda tx: has_begun(tx, scene.record.id, at, name))
-            said["begun"] = bool(gone) or out
+            pulls = range(at.first, at.last)  # that are out, or were handed out and failed
+            out = scene.storage.read(lambda tx: tx.leases(scene.record.id, pulls)).values()
+            said["begun"] = bool(gone) or any(one.stratum == name for one in out)
         if not gone:
             return Step(at, said, None, at.finished, False, same=lambda tx: True)
         measured = scene.measured(gone)
@@ -239,12 +240,6 @@ class _SetAside(Changing):
         """What a link is about, with how much is left out by now."""
         made = scene.storage.read(lambda tx: of_link(tx, scene.record.id, link))
         return self.done(made.to_dict(), Who(made.reason, made.by, made.token), made.at)
-
-
-def has_begun(tx: Transaction, study: int, at: StudyProgress, stratum: str) -> bool:
-    """Whether pulls of a stratum are out, or were handed out and failed."""
-    pulls = range(at.first, at.last)
-    return any(one.stratum == stratum for one in tx.leases(study, list(pulls)).values())
 
 
 _REWARDS, SET_ASIDE = ChangeRewards(), _SetAside()

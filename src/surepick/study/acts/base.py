@@ -147,10 +147,6 @@ class Scene(Protocol):
         ...
 
 
-def _nothing_more(tx: Transaction, now: StudyProgress) -> StudyProgress:
-    return now
-
-
 @dataclass(frozen=True)
 class Step:
     """What an act changes, worked out outside any transaction; it is written if nothing else was.
@@ -165,7 +161,7 @@ class Step:
     run: Run | None = None  #: as it is then; None: as it was
     finished: bool = False
     effect: bool = True
-    more: Callable[[Transaction, StudyProgress], StudyProgress] = _nothing_more  #: other rows
+    more: Callable[[Transaction, StudyProgress], StudyProgress] = lambda tx, now: now  #: other rows
     same: Callable[[Transaction], bool] = lambda tx: True  #: what else must be as it was
     outcome: dict[str, Any] = field(default_factory=dict)  #: details for whoever does it
     notes: Sequence[str] = ()  #: what whoever does it is warned of

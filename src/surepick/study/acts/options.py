@@ -115,10 +115,6 @@ class Planned:
         return OptionChange.from_dict({"change": self.kind, "unit": self.unit, **self.content})
 
 
-def _any_periods(tx: Transaction) -> bool:
-    return True
-
-
 def read(tx: Transaction, study: int) -> list[Planned]:
     """All changes between blocks, in order."""
     return [Planned(link.kind, json.loads(link.content)) for link in tx.links(study, KINDS)]
@@ -162,13 +158,13 @@ class ChangeRun(Changing):
         own, notes = self.described(scene, run, made, given)
         waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
         content = own | said | {"asked": at.batch, "waits": waits}
-        traffic, same_periods = sends_traffic(scene.record), _any_periods
+        traffic = sends_traffic(scene.record)
+        shared = scene.storage.read(lambda tx: len(tx.periods(scene.record.id)))
         if traffic:
-            shared = scene.storage.read(lambda tx: len(tx.periods(scene.record.id)))
             content |= {"after": shared, "waits": shared > at.batch}
 
-            def same_periods(tx: Transaction) -> bool:
-                return len(tx.periods(scene.record.id)) == shared
+        def same_periods(tx: Transaction) -> bool:
+            return len(tx.periods(scene.record.id)) == shared
 
         if self.link == ADDED and run.algorithm.redraws:
             content["seed"] = fresh_seed()  # of what is drawn anew, once the options are there

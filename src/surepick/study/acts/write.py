@@ -88,7 +88,7 @@ class _Writing:
         if now.place != step.at.place or not step.same(tx):
             return None
         effect = chain.effect(self._text, step.finished) if step.effect else {}
-        self._tried = chain.act(tx, study, self._kind, step.content | effect, now.now)
+        self._tried = chain.append(tx, study.id, self._kind, step.content | effect, now.now)
         now = step.more(tx, now)
         if step.run is not None:
             now = self._keep(tx, step.run, now)

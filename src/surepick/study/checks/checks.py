@@ -138,16 +138,10 @@ def check_rewards(
     spread: UnequalScales,
     came_back: Sequence[int] = (),
 ) -> Checks:
-    """What the rewards say about the assumptions.
+    """What the rewards of a run as of the last complete batch say about the assumptions.
 
-    Parameters
-    ----------
-    run
-        The run as of the last complete batch: what is assumed, and the noise scale in use.
-    summary, timeline, spread
-        What was measured: per arm, over time, and how much rewards of the same arm differ.
-    came_back
-        Arms whose rewards are the same to the last digit, again.
+    They are given per arm, over time, and by how much those of the same arm differ; of the arms
+    ``came_back`` rewards are the same to the last digit, again.
     """
     problem = run.problem
     assumed = ASSUMED.of(problem.noise_kind)
@@ -238,7 +232,8 @@ def _stated_noise(run: Run, summary: ArmSummary) -> tuple[str, list[str]]:
         f"{noise.low:.3g} to {noise.high:.3g})"
     )
     differ = differ if of_stated else f"{used:g} is in use, but {differ}"
-    if used < _least_scale(noise, summary):
+    least = math.sqrt(float(summary.spread.sum()) / upper_quantile(noise.freedom, _LEVEL))
+    if used < least:
         cure = "" if of_stated else f" with noise {noise.high:.3g}, or"
         return (
             f"The noise is larger than stated: {differ}. The guarantee assumes that the stated "
@@ -251,10 +246,6 @@ def _stated_noise(run: Run, summary: ArmSummary) -> tuple[str, list[str]]:
             f"{(used / noise.high) ** 2:.0f} times as many measurements as needed."
         ]
     return "", []
-
-
-def _least_scale(noise: NoiseEstimate, summary: ArmSummary) -> float:
-    return math.sqrt(float(summary.spread.sum()) / upper_quantile(noise.freedom, _LEVEL))
 
 
 def _what_matters(run: Run, summary: ArmSummary) -> float:
@@ -380,7 +371,9 @@ def better_kinds(run: Run, scales: UnequalScales, skew: Finding | None) -> list[
     Normal noise is symmetric: with a sign of skew, or too few rewards to see one, nothing is said.
     """
     may_be = ASSUMED.of(run.problem.noise_kind).may_be_equal
-    if not may_be or not run.state.finished or not vary_alike(scales):
+    several = int((scales.freedom >= _REPLICATES).sum()) > 1  # were measured again and again
+    alike = several and scales.log_evidence < 0.0
+    if not may_be or not run.state.finished or not alike:
         return []
     if skew is None or skew.blind or skew.log_evidence > _SKEWED:
         return []
@@ -393,11 +386,6 @@ def better_kinds(run: Run, scales: UnequalScales, skew: Finding | None) -> list[
         f"{run.samples:,} measurements would have been enough. It is too late to say so in this "
         "study, but consider it for the next one of this kind."
     ]
-
-
-def vary_alike(scales: UnequalScales) -> bool:
-    """Whether options that were measured again and again speak against different scales."""
-    return int((scales.freedom >= _REPLICATES).sum()) > 1 and scales.log_evidence < 0.0
 
 
 def pulls_if_equal(run: Run) -> int | None:

@@ -47,15 +47,7 @@ report a number for each failure, such as the worst possible reward.
 
 
 def warnings(failed: NDArray, told: NDArray, labels: Sequence[str]) -> list[str]:
-    """What is suspicious about these failures, in sentences; empty when nothing is.
-
-    Parameters
-    ----------
-    failed, told
-        Failed and successful measurements of each arm.
-    labels
-        Names of the arms.
-    """
+    """What is suspicious about failed measurements of each arm, in sentences; empty: nothing."""
     found = [
         f"{labels[k]!r} failed {failed[k]} of {failed[k] + told[k]} times, far more often than "
         "the other arms"

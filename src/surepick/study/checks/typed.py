@@ -318,11 +318,6 @@ class Expected:
         self._means: FloatArray = predicted * units
         self._errors = units * np.sqrt(variance * (1.0 + fit.variances(features)))
 
-    @classmethod
-    def of_run(cls, run: Run) -> Expected:
-        """From the complete batches of a run."""
-        return cls(run.problem, measured(run))
-
     @property
     def says_something(self) -> bool:
         """Whether enough was measured to expect anything."""

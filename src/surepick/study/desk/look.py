@@ -193,7 +193,7 @@ class Look:
         if self._expected is None or not same or self._tells > self._until:
             run, at = desk.load()
             if run.samples:
-                self._expected, self._until = Expected.of_run(run), math.inf
+                self._expected, self._until = Expected(run.problem, typed.measured(run)), math.inf
             else:
                 last = at.last
                 told = desk.storage.read(lambda tx: tx.rewards(desk.record.id, 0, last))

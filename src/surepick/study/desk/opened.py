@@ -24,19 +24,11 @@ class _One(NamedTuple):
 
 
 class OpenBatches:
-    """What is known of the open batch and of those that were asked for ahead of it.
+    """The open batch and those that were asked for ahead of it, in the orders of a seed.
 
     Places in the line are counted from the first pull of the open batch. What is known is right for
-    as long as that batch is open: others may only be added.
-
-    Parameters
-    ----------
-    first
-        Number of the first pull of the open batch.
-    batches
-        The open batch, and those after it.
-    seed
-        Of the study's orders; None: of visitors, for whom no batch is ever open.
+    as long as that batch is open: others may only be added. There is no seed where visitors are
+    sent, for whom no batch is ever open.
     """
 
     def __init__(
