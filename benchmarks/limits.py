@@ -10,7 +10,11 @@ limit by a hair more, and the best that keeps it does so exactly; wrong if anoth
 margin*: as the first, to an option's mean instead of 0. *Yes-no*: y and c are, and depend on each
 other, c with a limit of 0.3. *Bounds*: y and c in [0, 1], most often one of the ends. *Any*: both
 skewed (log-normal), and the limit is on the median. In these three the best one is exactly at the
-limit, too, and wrong is that it is ruled out, within 3,000 measurements (1,000 of any kind).
+limit, too, and wrong is that it is ruled out, within 3,000 measurements (1,000 of any kind, and of
+two). *Two of six*: the best one keeps the limit exactly, the second ties with a third, a better one
+breaks it; wrong if the first is ruled out or both of the others. *Two, and one keeps it*: others
+break it by 0.1 to 0.4; wrong if another one is said to keep it, or that one is lost. *Two, yes-no*:
+as the first of these, with the numbers of *yes-no*.
 
 Cost, δ = 0.05, beside two studies at δ/2 each: which options keep the limit, as claims against a
 number (several limits share that δ, one after the other, each among those that are left), then the
@@ -42,12 +46,14 @@ DELTAS = (0.2, 0.05)
 ERRORS = (
     *("at the limit", "a better one breaks it", "all break it", "three limits", "independent"),
     *("a tolerance", "a margin", "yes-no", "bounds", "any"),
+    *("two of six", "two, and one keeps it", "two, yes-no"),
 )
 COSTS = (
     *("a better one breaks it", "all break it", "three limits", "independent"),
     *("worse and near it", "twenty options"),
 )
 STAYS = {"at the limit": 3_000, "a margin": 3_000, "yes-no": 3_000, "bounds": 3_000, "any": 1_000}
+STAYS |= {"two of six": 1_000, "two, yes-no": 1_000}
 CHUNK, PRICED = 50, 10  # trials of a part
 MOST = 100_000
 
@@ -71,6 +77,12 @@ def truth(case: str) -> tuple[np.ndarray, np.ndarray, int | None]:
         return y, np.where(np.arange(20) % 3 == 0, 0.5, -0.5)[:, None], 1
     if case == "a tolerance":
         c[0], c[1] = 0.3 + 1e-9, 0.0
+        return y, c, 1
+    if case in ("two of six", "two, yes-no"):
+        c[0], c[5] = 0.0, 0.4
+        return np.array([1.0, 0.6, 0.6, 0.4, 0.2, 1.2]), c, 0
+    if case == "two, and one keeps it":
+        c[:, 0] = [0.1, -0.3, 0.2, 0.3, 0.4, 0.4]
         return y, c, 1
     if case in STAYS:
         c[0] = 0.0
@@ -103,6 +115,7 @@ def _any(y: np.ndarray, c: np.ndarray, arms: np.ndarray, rng: Any) -> tuple[Any,
 #: how numbers of these cases are drawn, what is known of both, and the limit
 OTHERS: dict[str, tuple[Callable[..., tuple[Any, Any]], Any, str]] = {
     "yes-no": (_yes_no, "yes-no", "c0 <= 0.3"),
+    "two, yes-no": (_yes_no, "yes-no", "c0 <= 0.3"),
     "bounds": (_bounds, (0, 1), "c0 <= 0.3"),
     "any": (_any, "any", "median of c0 <= 1"),
 }
@@ -116,7 +129,8 @@ class Site:
         self.y, self.c, self.right = truth(case)
         self.K, self.L = self.c.shape
         self.rho = 0.0 if case == "independent" else 0.8
-        self.rng = np.random.default_rng([seed, sorted({*ERRORS, *COSTS}).index(case)])
+        names = [*sorted({*ERRORS[:10], *COSTS}), *ERRORS[10:]]  # those that came later are last
+        self.rng = np.random.default_rng([seed, names.index(case)])
         self.names = [f"c{j}" for j in range(self.L)]
         self.draw, kind, limit = OTHERS.get(case, (None, 1.0, "c0 <= 0"))
         self.problem = sp.Problem.unstructured(
@@ -147,7 +161,8 @@ class Site:
 
 def ours(site: Site, delta: float, seed: int, most: int = MOST, even: bool = False) -> Any:
     """A run to its end; with even shares of those that are in, if so asked."""
-    algorithm = sp.algorithms.PooledPeleg(delta, keep=site.keep)
+    more = {"top": 2} if site.case.startswith("two") else {}
+    algorithm = sp.algorithms.PooledPeleg(delta, keep=site.keep, **more)
     run = algorithm.start(site.problem, seed)
     while not run.stopped and run.samples < most:
         batch = run.ask()
@@ -170,7 +185,9 @@ def errors(task: tuple[str, float, int, int]) -> dict[str, Any]:
         counts += run.samples
         left = [int(k) for k in run.active]
         if case in STAYS:
-            wrong += 0 not in left
+            wrong += 0 not in left or (case.startswith("two") and not {1, 2} & set(left))
+        elif case == "two, and one keeps it":
+            wrong += bool(run.stopped and left != [1])
         elif site.right is None:
             wrong += bool(run.stopped and left)
         else:

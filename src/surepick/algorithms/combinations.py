@@ -48,7 +48,7 @@ class Refusal(NamedTuple):
         return f"{'Never' if self.never else 'Not yet'}: {self.why}."
 
 
-_WITH_LIMITS = "with limits, the best option is looked for, or all that are better than a baseline"
+_WITH_LIMITS = "of options that keep limits the cheapest is not looked for, for now"
 _IN_TRAFFIC = (
     "a traffic study sees how many came and what came of them in all, and sums say nothing of "
     "quantiles"
@@ -63,7 +63,7 @@ def _both(questions: str, why: str, cure: str, never: bool = False) -> dict[str,
     return {one: Refusal(why, cure, never) for one in questions.split("|")}
 
 
-_KEEPING = "keep|keep, baseline"
+_KEEPING = "keep|keep, baseline|keep, top|keep, cheapest"
 #: by shape and question
 REFUSED: dict[str, dict[str, Refusal]] = {
     "features": {
@@ -134,7 +134,8 @@ REFUSED: dict[str, dict[str, Refusal]] = {
 }
 for _shape in SHAPES:
     REFUSED.setdefault(_shape, {})
-    REFUSED[_shape] |= _both("keep, top|keep, cheapest", _WITH_LIMITS, "leave one of them out")
+for _shape in ("pulls", "counts", "segments"):
+    REFUSED[_shape] |= _both("keep, cheapest", _WITH_LIMITS, "leave one of them out")
 
 
 def refused(question: str, shape: str) -> Refusal | None:

@@ -234,14 +234,17 @@ def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
     claims = run.state.claims()
     if claims is not None:
         return _ways_of_claims(run, claims, rivals, limits)
-    named = [run.state.leader()] if len(run.state.active) else []
+    named = run.state.named() if len(run.state.active) else []
     found = [[one] for x in named for limit in limits if (one := _limited(run, limit, x, True))]
+    # Where fewer are left than were asked for, all others break a limit.
+    leads = [[x] for x in named] if len(named) == run.algorithm.asked.count else [[]]
     for rival in rivals:
-        ways = [_ahead(run, x, rival, run.algorithm.epsilon) for x in named if x != rival]
         certain = any(_itself(run, limit, rival) is False for limit in limits)
-        if not certain and rival not in named:
-            broken = [_limited(run, limit, rival, False) for limit in limits]
-            ways += [one for one in broken if one is not None]
+        if certain or rival in named:
+            continue
+        broken = [one for limit in limits if (one := _limited(run, limit, rival, False))]
+        for ahead in leads:
+            ways = [_ahead(run, x, rival, run.algorithm.epsilon) for x in ahead] + broken
             found += [ways] if ways else []
     return found
 

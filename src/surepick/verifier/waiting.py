@@ -101,21 +101,21 @@ def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
         return _ways_of_cheapest(check, rivals)
     if check.rule != "keeping":
         return [[_ahead(check, *one)] for one in _leads(check, rivals)]
-    limits, chosen = limits_of(check), check.claim["candidate"]
-    if "question" in check.evidence:
+    limits, claim, asked = limits_of(check), check.claim, check.evidence.get("question", {})
+    if asked and "top" not in asked:
         return _ways_of_claims(check, rivals, limits)
-    nobody = check.claim["guarantee"] == "nobody"
-    found = []
-    if not nobody:
-        found += [[_keeps(check, one, chosen)] for one in limits if one.reference != chosen]
-    for rival in rivals:
-        if rival == chosen and not nobody:
-            continue
-        if any(one.reference == rival and not one.itself for one in limits):
+    chosen = claim.get("candidates") or [claim["candidate"]]
+    chosen = [] if claim["guarantee"] == "nobody" else chosen
+    found = [[_keeps(check, own, x)] for x in chosen for own in limits if own.reference != x]
+    # Where fewer are left than were asked for, all others break a limit.
+    ahead_of = [[x] for x in chosen] if len(chosen) == asked.get("top", 1) else [[]]
+    for rival in (one for one in rivals if one not in chosen):
+        if any(own.reference == rival and not own.itself for own in limits):
             continue  # it breaks a limit that compares it with itself, for certain
-        ways = [] if nobody else [_ahead(check, chosen, rival, check.epsilon)]
-        ways += [_breaks(check, one, rival) for one in limits if one.reference != rival]
-        found += [ways] if ways else []
+        broken = [_breaks(check, own, rival) for own in limits if own.reference != rival]
+        for some in ahead_of:
+            ways = [_ahead(check, x, rival, check.epsilon) for x in some] + broken
+            found += [ways] if ways else []
     return found
 
 

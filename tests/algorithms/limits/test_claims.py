@@ -128,8 +128,6 @@ def test_a_share_of_claims():
 def test_nothing_is_accepted_for_being_as_good():
     with pytest.raises(InvalidInputError, match="epsilon: with limits, options are shown"):
         Site([0.3, 0.7], cost=[0.2, 0.2]).ask(["cost <= 0.5"], epsilon=0.1)
-    with pytest.raises(InvalidInputError, match="keep: with limits, the best option is looked for"):
-        sp.algorithms.PooledPeleg(0.05, keep=["cost <= 0.5"], top=2)
 
 
 # -- bets ------------------------------------------------------------------------------------

@@ -117,7 +117,7 @@ def test_a_newcomer_begins_with_the_least_against_anyone_who_is_left():
     found, goal = run.state.decision.histories, run.state.decision.goals.racing
     for x, logs in enumerate((-2.0, -1.0, 50.0)):
         found.last.capital.breaks[:, x] += logs
-        found.last.capital.led_ahead[x] -= 9.0  # all but what there is on limits
+        found.last.capital.led.others[x, :, -1] -= 9.0  # all but what there is on limits
         found.last.capital.ahead[x] -= 9.0
     hold(found, 2, 0.0)
     least = found.now(goal)[0][:2].min()
@@ -132,7 +132,7 @@ def test_a_newcomer_begins_with_no_more_than_is_held_against_nobody():
     run = started()
     found, goal = run.state.decision.histories, run.state.decision.goals.racing
     found.last.capital.keeps -= 3.0
-    found.last.capital.somebody -= 3.0
+    found.last.capital.somebody.others -= 3.0
     against, nobody = found.now(goal)
     assert nobody < against.min() - 1.0
     add(run)
@@ -162,10 +162,10 @@ def test_after_the_best_was_retired_it_takes_new_evidence_for_both_sides():
     found, goal = histories()
     first = found.last.capital
     first.ahead[1, 2] += 50.0  # option 2 is better than option 1 …
-    first.led_ahead[1, 2] += 50.0
+    first.led.others[1, 2, -1] += 50.0
     found.leave(0, goal)
     first.keeps[:, 2] += 50.0  # … and now keeps the limit, too
-    first.led_keeps[1, 2] += 50.0
+    first.led.others[1, 2, :-1] += 50.0
     for epoch in found.epochs:
         epoch.most = np.maximum(epoch.most, epoch.against())
     assert alive(found, goal) == [False, True, True]
@@ -175,8 +175,8 @@ def test_what_began_small_takes_more():
     found, goal = histories()
     first = found.last.capital
     first.breaks[:, 0] -= 4.0
-    for held in (first.led_ahead, first.ahead):
-        held[0] -= 9.0
+    first.led.others[0, :, -1] -= 9.0
+    first.ahead[0] -= 9.0
     against = float(found.now(goal)[0][0])
     assert against < -2.0
     found.leave(0, goal)

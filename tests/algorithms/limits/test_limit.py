@@ -88,7 +88,7 @@ def test_limits_that_cannot_be_shown(keep, numbers, why):
 
 
 def test_what_limits_cannot_be_combined_with():
-    for more in ({"top": 2}, {"quantile": 0.5}, {"items": 5}, {"complete": 5}):
+    for more in ({"quantile": 0.5}, {"items": 5}, {"complete": 5}):
         with pytest.raises(InvalidInputError, match="keep: "):
             asked(["cost <= 1"], {"cost": (0, 9)}, **more)
     with pytest.raises(InvalidInputError, match="median of cost"):

@@ -222,10 +222,10 @@ def test_a_lead_without_the_limit_kept_proves_nothing():
     capital = state.decision.capital
     before = capital.against()
     capital.ahead[0, 1] += 50.0
-    capital.led_ahead[0, 1] += 50.0
+    capital.led.others[0, 1, -1] += 50.0
     assert capital.against()[0] == pytest.approx(before[0])
     capital.keeps[0, 1] += 50.0
-    capital.led_keeps[0, 1, 0] += 50.0
+    capital.led.others[0, 1, 0] += 50.0
     assert capital.against()[0] > 40.0
     assert total(capital.keeps)[0, 1] > 49.0
 
@@ -239,9 +239,9 @@ def begun(K, keep, numbers):
 def test_a_rival_has_to_be_shown_to_keep_every_limit():
     capital = begun(2, ["cost <= 0.5", "time <= 0.5"], {"cost": (0, 1), "time": (0, 1)})
     capital.ahead[0, 1] += 50.0
-    capital.led_ahead[0, 1] += 50.0
+    capital.led.others[0, 1, -1] += 50.0
     capital.keeps[0, 1] += 50.0
-    capital.led_keeps[0, 1, 0] += 50.0
+    capital.led.others[0, 1, 0] += 50.0
     assert capital.against()[0] < 1.0
     capital.breaks[1, 0] += 50.0  # and breaks if one limit is shown to be broken
     assert capital.against()[0] == pytest.approx(50.0 + math.log(0.1 / 2), abs=1e-6)
@@ -270,15 +270,15 @@ def test_a_purse_follows_the_evidence_and_counts_the_smaller_side():
         def below(self, reference, mark):
             return np.array([[0.0] * 2, [self.paid[2]] * 2])
 
-    surest = Surest(1, 0, share, rest, np.zeros((1, 2)))
+    surest = Surest([1], 0, np.array([1, 0]), share[None], rest[None], np.zeros((1, 2)))
     bets = [Bets(math.log(3.0)), Bets(above=math.log(5.0), below=math.log(2.0))]
     capital.settle(Paid.of(capital.marks, bets, 0.0, loose=False), surest)
     smaller = 0.25 * 5.0 + 0.75 * 2.0  # "o0 breaks it" paid 5, "o1 keeps it" 2, "o1 is better" 3
-    assert capital.purse()[0] == pytest.approx(math.log(smaller))
+    assert capital.led.total()[0] == pytest.approx(math.log(smaller))
     bets = [Bets(math.log(0.5)), Bets(below=math.log(2.0))]
     capital.settle(Paid.of(capital.marks, bets, 0.0, loose=False), surest)
     other = (0.25 * 5.0 + 0.75 * 3.0) * (0.25 + 0.75 * 0.5)
-    assert capital.purse()[0] == pytest.approx(math.log(min(smaller * (0.25 + 1.5), other)))
+    assert capital.led.total()[0] == pytest.approx(math.log(min(smaller * (0.25 + 1.5), other)))
 
 
 def test_a_purse_bets_on_what_looks_surest():
@@ -291,10 +291,10 @@ def test_a_purse_bets_on_what_looks_surest():
         run.tell(batch, site(batch.arms))
     bet_on = run.state.decision.outlook()[1]
     assert bet_on.first == 0
-    on_limits = np.exp(bet_on.broken)
+    on_limits = np.exp(bet_on.broken[0])
     assert on_limits[1] < 0.01, "worse, and keeps the limit"
     assert on_limits[2] > 0.99, "better, and breaks it"
-    assert on_limits + np.exp(bet_on.beaten) == pytest.approx(1.0)
+    assert on_limits + np.exp(bet_on.beaten[0]) == pytest.approx(1.0)
 
 
 # -- what is measured ------------------------------------------------------------------------

@@ -59,6 +59,27 @@ def test_a_version_that_wins_and_breaks_the_guardrail_is_named_and_not_chosen():
     assert "which options keep the limits does not change from period to period" in checked.plain
 
 
+@pytest.mark.parametrize(
+    ("refunds", "said", "labels"),
+    [
+        (
+            (0.01, 0.01, 0.04),
+            "the 2 best that keep refunds <= old + 0.5 % are fair",
+            ("fair", "old"),
+        ),
+        ((0.01, 0.03, 0.04), "only old (4.", ("old",)),
+    ],
+)
+def test_the_two_best_that_keep_the_guardrail(refunds, said, labels):
+    study = create(top=2)
+    at = decide(study, refunds=refunds)
+    answer = study.answer
+    assert answer.labels == labels
+    assert at["headline"].startswith(f"Decided: {said}")
+    assert at["next"].startswith("Send everybody" if len(labels) == 1 else "Send visitors to fair")
+    assert sp.verify(json.dumps(answer.certificate()), replay=True).replayed
+
+
 def test_all_versions_that_are_better_and_keep_the_guardrail():
     study = create(baseline="old")
     at = decide(study)

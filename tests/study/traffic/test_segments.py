@@ -265,6 +265,7 @@ _KEPT = {
     "nobody": ({"keep": ["refunds <= 0.1%"]}, None),
     "claims": ({"keep": ["refunds <= 3%"], "baseline": "poor"}, "good"),
     "close": ({"keep": ["refunds <= 3%"], "epsilon": 0.01}, "good"),
+    "two": ({"keep": ["refunds <= 3%"], "top": 2}, "good"),
 }
 
 

@@ -11,16 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.limits.capital import NOBODY, Capital, Paid, Surest
+from surepick.algorithms.limits.capital import Capital, Paid, Surest
 from surepick.algorithms.limits.decision import Decision, Ground, finite
 from surepick.algorithms.limits.histories import Histories
 from surepick.algorithms.limits.measured import Bets
 from surepick.algorithms.limits.plan import Goals, Seems, counts_of, seems, surest
-from surepick.algorithms.limits.question import Keeping
+from surepick.algorithms.limits.question import Keeping, KeepingTop
 from surepick.arrays.grid import level, reached
 from surepick.arrays.types import BoolArray, FloatArray
 from surepick.promise import Promise
 from surepick.proof.accepting import ACCEPTING, RACING
+from surepick.proof.led import NOBODY
+from surepick.statistics.spending import each_of_the_best
 
 
 class BestThatKeeps(Decision):
@@ -29,14 +31,16 @@ class BestThatKeeps(Decision):
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         K, config = ground.problem.n_arms, ground.config
+        self.m = ground.asked.count
         self.loose = config.epsilon > 0 or ground.asked.loose
         self.histories = Histories(self._accounts, np.ones(K, dtype=bool))
+        self.chosen = list(range(min(self.m, K)))
         self.taken: int | None = None  # who is accepted, where that is enough
         self._seems: tuple[Seems, Surest] | None = None
 
     def _accounts(self, there: BoolArray) -> Capital:
         epsilon = self.ground.config.epsilon / self.ground.problem.unit
-        return Capital(self.ground.marks, epsilon, self.loose, there)
+        return Capital(self.ground.marks, epsilon, self.loose, there, self.m)
 
     @property
     def capital(self) -> Capital:
@@ -56,22 +60,25 @@ class BestThatKeeps(Decision):
     @property
     def goals(self) -> Goals:
         """Log capital that decides."""
-        racing, *accepting = self.spent().values()
-        return Goals(-math.log(racing), -math.log(accepting[0]) if accepting else math.inf)
+        racing, *others = self.spent().values()
+        return Goals(-math.log(racing), -math.log(others[0]) if self.loose else math.inf)
 
     def spent(self) -> dict[str, float]:
         """Ruling options out, and accepting each of them."""
         delta, K = self.ground.config.delta, self.ground.problem.n_arms
+        if self.m > 1:
+            return each_of_the_best(self.m, delta)
         if not self.loose:
             return {"ruling out": delta}
         accepting = {f"accepting {i + 1}": ACCEPTING * delta / K for i in range(K)}
         return {"ruling out": RACING * delta} | accepting
 
     def save(self) -> dict[str, Any]:
-        return {"best": self.best, "taken": self.taken, "histories": self.histories.save()}
+        return {"chosen": self.chosen, "taken": self.taken, "histories": self.histories.save()}
 
     def load(self, memory: dict[str, Any]) -> None:
-        self.best, self.taken = memory["best"], memory["taken"]
+        self.chosen, self.taken = memory["chosen"], memory["taken"]
+        self.best = self.chosen[0]
         self.histories.load(memory["histories"])
         self._seems = None
 
@@ -85,6 +92,7 @@ class BestThatKeeps(Decision):
         self._seems = None
         if not there[self.best]:
             self.best = int(np.flatnonzero(self.open if self.open.any() else there)[0])
+            self.chosen = [self.best]
 
     # -- bets ------------------------------------------------------------------------------
     def outlook(self) -> tuple[Seems, Surest]:
@@ -92,15 +100,17 @@ class BestThatKeeps(Decision):
         if self._seems is None:
             measured, marks = self.ground.measured, self.ground.marks
             known = seems(marks, measured)
-            self._seems = known, surest(marks, measured[0], known, self.alive)
+            own = measured[0], known, self.alive, self.capital.somebody, self.m
+            self._seems = known, surest(marks, *own)
         return self._seems
 
     def settle(self, measured: Sequence[Bets], number: int) -> dict[str, Any]:
         before, (_, bet_on) = self.alive, self.outlook()
         paid = Paid.of(self.ground.marks, measured, self.capital.epsilon, self.loose)
         self.histories.settle(paid, bet_on)
-        rivals = [r for r in bet_on[:2] if r != NOBODY]
-        return {"rivals": rivals, "dropped": self._decide(before)}
+        rivals = [one for one in (bet_on.first, bet_on.second) if one != NOBODY]
+        sure = {"sure": bet_on.places[:-1]} if self.m > 1 else {}
+        return {"rivals": rivals, **sure, "dropped": self._decide(before)}
 
     def _decide(self, before: BoolArray) -> list[dict[str, Any]]:
         """Rule out, accept; who of those who were in was ruled out, for the record."""
@@ -115,10 +125,13 @@ class BestThatKeeps(Decision):
 
     def look(self) -> None:
         self._seems = None
+        places = sorted(self.outlook()[1].places)
         if self.taken is not None:
-            self.best = self.taken
-        elif self.alive.any():
-            self.best = self.outlook()[1].first
+            self.chosen = [self.taken]
+        elif places:
+            means = level(self.ground.measured[0].means)
+            self.chosen = sorted(places, key=lambda one: -float(means[one]))
+        self.best = self.chosen[0]
 
     def missing(self, prices: FloatArray) -> FloatArray:
         last, goals = self.histories.last, self.goals
@@ -130,39 +143,48 @@ class BestThatKeeps(Decision):
         first = self.histories.epochs[0].capital  # which knows all blocks
         return np.array([first.all_keep(), first.all_break()])
 
+    def evidence(self) -> dict[str, Any]:
+        return {"question": {"top": self.m}} if self.m > 1 else {}
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         left = self.left()
-        return left == 0 or self.taken is not None or (left == 1 and self.shown)
+        return left == 0 or self.taken is not None or (left <= self.m and self.shown)
 
     @property
     def open(self) -> BoolArray:
         return self.alive
 
+    def named(self) -> list[int]:
+        return self.chosen
+
     def promise(self) -> Promise | None:
         config, asked = self.ground.config, self.ground.asked
-        assert isinstance(asked, Keeping)
+        assert isinstance(asked, Keeping | KeepingTop)
         if not self.finished:
             return None
         if not self.alive.any():
             what = asked.nobody
+        elif isinstance(asked, KeepingTop):
+            what = asked.promised(None, self.ground.problem.noise_kind)
+            what = asked.fewer(self.left()) if self.left() < self.m else what
         else:
             near = None if self.taken is None else config.epsilon
             what = asked.promised(near, self.ground.problem.noise_kind)
-        return Promise(config.delta, what, config.theorem)
+        return Promise(config.delta, what, f"{config.theorem}{asked.union}")
 
     def progress(self) -> FloatArray:
         share = np.clip(self.histories.against() / self.goals.racing, 0.0, 1.0)
         return np.where(self.alive, share, 1.0)
 
     def p_values(self) -> FloatArray:
-        return np.exp(-np.maximum(self.histories.against(), 0.0))
+        return np.exp(-np.maximum(self.histories.against() - math.log(self.m), 0.0))
 
     def doubts(self) -> FloatArray:
         """Of "this one is the best that keeps the limits", and of "nobody keeps them"."""
         against = np.where(self.alive, self.histories.against(), np.inf)
         nobody = np.inf if self.shown else self.histories.now(self.goals.racing)[1]
-        price = 1.0 / RACING if self.loose else 1.0
+        price = 1.0 / RACING if self.loose else float(self.m)
         p_value = price * np.exp(-np.maximum(np.minimum(against, nobody), 0.0))
         return np.clip(p_value, self.ground.config.delta, 1.0)

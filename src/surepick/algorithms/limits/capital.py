@@ -31,6 +31,20 @@ bets on that limit. Either somebody keeps them, and only the best of those has t
 W; or nobody does, and only S can lead to a wrong answer: δ is not split. One left and S ≥ 1/δ: the
 one left is the answer. None left: nobody keeps the limits.
 
+**Which m are the best of those that keep them?** x is one of these if it keeps them and at most
+m − 1 others keep them and are better. So of each r but m − 1 at most it is true that it breaks a
+limit or is not better than x, which is what the purses of :mod:`surepick.proof.led` ask for: P_x is
+the least of m, with sides "r keeps limit l" and "r is better than x", each beside the share on "x
+breaks a limit". The average leaves out the m − 1 largest of its terms: those that are left are not
+above the terms that are fair. Against one that is sure, and against everybody once no more than m
+are left, bets are only on "x breaks a limit". S is against "fewer than p keep the limits", with p
+the number of those left, m at most: p purses on "r keeps them", one of which is on one that does
+not, and the average without its p − 1 largest terms. Everything takes m/δ: if p options keep the
+limits, each of the min(p, m) best is ruled out with δ/m, and where p < m, S for p + 1 errs with δ/m
+more. (Where more places are asked for, S is smaller: what refutes "fewer than p + 2 keep them"
+refutes this, too.) ∎ With m left and S, these are the m best; with fewer left and S, these are all
+that keep the limits; with none left, nobody does.
+
 With a tolerance η or ε, an answer x̂ is also accepted when for each x that is in, x̂ among them,
 min(capital on "x̂ keeps the limits up to η", capital on "x̂ is better than x less ε") reaches K/(sδ)
 (for x̂ itself the first alone). The others are ruled out, and S is reached, at 1/((1 − s)δ); s is a
@@ -44,13 +58,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from surepick.algorithms.limits.marks import Mark, OnMarks, Sides
 from surepick.algorithms.limits.measured import Bets
-from surepick.arrays.types import BoolArray, FloatArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.proof.led import NOBODY, Led
 from surepick.proof.payoffs.stakes import ACCOUNTS
 from surepick.proof.purses import begun, longer, total
 
@@ -58,17 +73,22 @@ _START = np.log(ACCOUNTS)
 
 PURSE, BROKEN, AVERAGE = 0.8, 0.1, 0.1  # shares of W
 LED = 0.8  # of S: what is bet on who leads
-NOBODY = -1  # in the place of a rival, where nobody else is left
 
 
 class Surest(NamedTuple):
-    """Where purses go in a block, as logs."""
+    """Where purses go in a block; shares are logs."""
 
-    first: int  #: who leads; the rival of all others
-    second: int  #: its own rival
-    broken: FloatArray  #: (K,): share on "x breaks a limit"
-    beaten: FloatArray  #: (K,): the rest, on "x's rival keeps all limits and is better"
+    places: list[int]  #: who seem to be the best that keep the limits; the last is not sure
+    second: int  #: who comes after them
+    rivals: IntArray  #: (K,): of each x, who is not sure
+    broken: FloatArray  #: (places, K): share on "x breaks a limit", beside that rival, or one sure
+    beaten: FloatArray  #: (places, K): the rest, on "the rival keeps all limits and is better"
     by_limit: FloatArray  #: (L, K): shares of limits in the former
+
+    @property
+    def first(self) -> int:
+        """The rival of all others that have one; nobody, where nobody is left."""
+        return self.places[-1] if self.places else NOBODY
 
 
 class Paid(NamedTuple):
@@ -91,25 +111,31 @@ class Paid(NamedTuple):
 class Capital(Sides):
     """All accounts, as logs."""
 
-    names: ClassVar[tuple[str, ...]] = (
-        *("met", "ahead", "close", *Sides.names),
-        *("led_keeps", "led_ahead", "alone", "somebody"),
-    )
+    names: ClassVar[tuple[str, ...]] = ("met", "ahead", "close", *Sides.names)
 
     def __init__(
-        self, marks: Sequence[Mark], epsilon: float, loose: bool, there: BoolArray
+        self, marks: Sequence[Mark], epsilon: float, loose: bool, there: BoolArray, m: int = 1
     ) -> None:
-        K, L = len(there), len(marks)
+        K = len(there)
         super().__init__(K, marks, loose)
-        self.epsilon = epsilon
+        self.epsilon, self.m = epsilon, m
         self.met: BoolArray = there.copy()  #: whom averages are over: who is there at its start
         self.ahead: FloatArray = begun((K, K), np.array(ACCOUNTS))  # r better than x: (x, r, J)
         self.close: FloatArray = self.ahead.copy()  # r better than x less epsilon
-        # the two sides of each factor of a purse, over the blocks in which r was x's rival
-        self.led_keeps: FloatArray = np.zeros((K, K, L))
-        self.led_ahead: FloatArray = np.zeros((K, K))
-        self.alone: FloatArray = np.zeros(K)  # over those in which it had none
-        self.somebody: FloatArray = np.zeros((K, L))
+        surely = np.array([mark.certain & mark.itself for mark in marks]).T
+        #: P, with a row for each x; the last side is "r is better than x"
+        self.led = Led(K, np.pad(surely, ((0, 0), (0, 1))), K)
+        self.somebody = Led(1, surely, K)  # the purses of S
+
+    def save(self) -> list[Any]:
+        """Its memory."""
+        return [super().save(), self.led.save(), self.somebody.save()]
+
+    def load(self, memory: list[Any]) -> None:
+        """Take on a saved memory."""
+        super().load(memory[0])
+        self.led.load(memory[1])
+        self.somebody.load(memory[2])
 
     def grow(self, count: int) -> None:
         """So many options more, behind all others."""
@@ -118,9 +144,8 @@ class Capital(Sides):
             setattr(self, name, longer(getattr(self, name), count, (0, 1), _START))
         for name in Sides.names:
             setattr(self, name, longer(getattr(self, name), count, (1,), _START))
-        for name, axes in (("led_keeps", (0, 1)), ("led_ahead", (0, 1)), ("alone", (0,))):
-            setattr(self, name, longer(getattr(self, name), count, axes, 0.0))
-        self.somebody = longer(self.somebody, count, (0,), 0.0)
+        self.led.grow(count, count)
+        self.somebody.grow(count, 0)
 
     def settle(self, paid: Paid, surest: Surest) -> None:
         """Pay out a block."""
@@ -131,49 +156,40 @@ class Capital(Sides):
         kept, breaks = self.pay(paid.marks)
         lead = total(self.ahead) - ahead
         broken = np.logaddexp.reduce(surest.by_limit + breaks, axis=0)
-        first, second = surest.first, surest.second
-        for x in range(len(lead)):
-            r = second if x == first else first
-            if r == NOBODY:
-                self.alone[x] += broken[x]
-                continue
-            stake, rest = surest.broken[x] + broken[x], surest.beaten[x]
-            self.led_keeps[x, r] += np.logaddexp(stake, rest + kept[:, r])
-            self.led_ahead[x, r] += np.logaddexp(stake, rest + lead[x, r])
-        self.somebody[first] += kept[:, first]
+        everyone, nothing = np.arange(len(lead)), np.zeros(1)
+        if len(surest.places) == self.m:
+            self.led.make_sure(surest.places)
+        self.somebody.make_sure(surest.places)
+
+        def against(place: int, rivals: IntArray) -> FloatArray:
+            stake, rest = surest.broken[place] + broken, surest.beaten[place]
+            on_rival = np.column_stack([kept[:, rivals].T, lead[everyone, rivals]])
+            return np.logaddexp(stake[:, None], rest[:, None] + on_rival)
+
+        self.led.pay(surest.rivals, broken, against)
+        first = np.array([surest.first])
+        self.somebody.pay(first, nothing, lambda _, rivals: kept[:, rivals].T)
 
     # -- what they come to -----------------------------------------------------------------
     def against(self) -> FloatArray:
         """log W of each option."""
         broken = np.logaddexp.reduce(self.all_break(), axis=0)
         broken += math.log(BROKEN / len(self.marks))
-        purse = self.purse() + math.log(PURSE)
+        purse = self.led.total() + math.log(PURSE)
         both = np.minimum(self.all_keep().min(axis=0), total(self.ahead))  # (x, r)
         both[~(self.met[:, None] & self.met)] = -math.inf
         np.fill_diagonal(both, -math.inf)
         rivals = max(int(self.met.sum()) - 1, 1)
-        average = np.logaddexp.reduce(both, axis=1) + math.log(AVERAGE / rivals)
+        fair = np.sort(both, axis=1)[:, : len(both) - (self.m - 1)]
+        average = np.logaddexp.reduce(fair, axis=1) + math.log(AVERAGE / rivals)
         return np.logaddexp(broken, np.logaddexp(average, purse))
 
-    def sides(self) -> tuple[FloatArray, FloatArray]:
-        """Log of both sides of each factor of P: (L, x, r), where r keeps, and (x, r)."""
-        return self.sure(np.moveaxis(self.led_keeps, 2, 0), True), self.led_ahead
-
-    def purse(self) -> FloatArray:
-        """log P of each option."""
-        keeps, ahead = self.sides()
-        return np.minimum(keeps.min(axis=0), ahead).sum(axis=1) + self.alone
-
-    def shown_to_keep(self, r: int) -> FloatArray:
-        """Log of what was bet on "r keeps a limit" while it led, (L,)."""
-        return self.sure(self.somebody.T, True)[:, r]
-
     def somebody_keeps(self) -> float:
-        """log S."""
-        average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)[self.met]))
-        average += math.log((1.0 - LED) / int(self.met.sum()))
-        purse = float(self.sure(self.somebody.T, True).min(axis=0).sum())
-        return float(np.logaddexp(average, purse + math.log(LED)))
+        """log S: of as many as there are places."""
+        keeps = np.sort(self.all_keep().min(axis=0)[self.met])
+        fair = keeps[: len(keeps) - len(self.somebody.sure)]
+        average = float(np.logaddexp.reduce(fair)) + math.log((1.0 - LED) / len(keeps))
+        return float(np.logaddexp(average, float(self.somebody.total()[0]) + math.log(LED)))
 
     def accepted(self, alive: BoolArray, goal: float) -> FloatArray:
         """By how much each option exceeds what it takes to be accepted; negative: it does not."""

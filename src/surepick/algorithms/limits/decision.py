@@ -111,6 +111,10 @@ class Decision(ABC):
         """Of "this one is the answer"; None: there is no such number."""
         return None
 
+    def named(self) -> list[int]:
+        """All that would be named now, best first."""
+        return [self.best]
+
     def promise(self) -> Promise | None:
         """What an answer promises; None: as always."""
         return None

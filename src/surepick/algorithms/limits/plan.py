@@ -17,7 +17,6 @@ from surepick.algorithms.limits.capital import (
     AVERAGE,
     BROKEN,
     LED,
-    NOBODY,
     PURSE,
     Capital,
     Surest,
@@ -27,6 +26,7 @@ from surepick.algorithms.limits.measured import Measured
 from surepick.algorithms.limits.purses import OF_PURSE, Purses
 from surepick.arrays.grid import coarse, level
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.proof.led import NOBODY, Led
 from surepick.proof.purses import total
 
 _CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
@@ -63,41 +63,45 @@ def seems(marks: tuple[Mark, ...], measured: list[Measured]) -> Seems:
     return Seems(np.array(margins), np.array(errors), np.array(tolerances))
 
 
-def leaders(alive: BoolArray, rewards: FloatArray, margins: FloatArray) -> tuple[int, int]:
-    """Who seems to be the best of those that seem to keep the limits, and who comes next.
+def leaders(alive: BoolArray, rewards: FloatArray, margins: FloatArray, count: int) -> list[int]:
+    """Who seem to be the best of those that seem to keep the limits, so many of those left.
 
-    Where nobody seems to keep them, who is nearest to it.
+    Where nobody else seems to keep them, who is nearest to it.
     """
-    found = []
-    rest = alive.copy()
-    for _ in range(2):
-        if not rest.any():
-            found.append(NOBODY)
-            continue
-        worst = margins.min(axis=0)
+    found, rest, worst = list[int](), alive.copy(), margins.min(axis=0)
+    while len(found) < count and rest.any():
         inside = rest & (worst >= _AT_LIMIT)
         among, score = (inside, rewards) if inside.any() else (rest, worst)
         places = np.flatnonzero(among)
         found.append(int(places[np.argmax(level(score[places]))]))
         rest[found[-1]] = False
-    return found[0], found[1]
+    return found
 
 
-def surest(marks: tuple[Mark, ...], reward: Measured, known: Seems, alive: BoolArray) -> Surest:
+def surest(
+    marks: tuple[Mark, ...], reward: Measured, known: Seems, alive: BoolArray, purses: Led, m: int
+) -> Surest:
     """What purses are to bet on: "x breaks a limit", or "its rival keeps them and is better".
 
     Shares go by likelihood ratios, exp(±½ (estimate / its standard error)²).
     """
-    first, second = leaders(alive, reward.means, known.margins)
-    inside = _inside(marks, known)
-    rivals = np.full(len(alive), first)
-    rivals[first] = second
+    found = leaders(alive, reward.means, known.margins, m + 1)
+    places, second = purses.places(found[:m]), (found[m:] or [NOBODY])[0]
+    inside, everyone = _inside(marks, known), np.arange(len(alive))
+    first = places[-1] if places else NOBODY
     means, errors = reward.means, reward.errors
-    ahead = _squared(means[rivals] - means, errors[rivals] + errors)
-    both = np.minimum(inside.min(axis=0)[rivals], ahead)
-    apart = 0.5 * (both + inside.min(axis=0))
-    by_limit = _shares(inside)
-    return Surest(first, second, -np.logaddexp(0.0, apart), -np.logaddexp(0.0, -apart), by_limit)
+    rivals = np.where(everyone == first, second, first)
+    sure = [np.full_like(everyone, one) for one in places[:-1]]
+    apart = []
+    for other in (rivals, *sure):
+        ahead = _squared(means[other] - means, errors[other] + errors)
+        both = np.minimum(inside.min(axis=0)[other], ahead)
+        apart.append(0.5 * (both + inside.min(axis=0)))
+    rivals[places[:-1]] = NOBODY  # nothing is bet on who would be better than one that is sure
+    if len(found) <= m:
+        rivals[:] = NOBODY
+    shares = -np.logaddexp(0.0, apart), -np.logaddexp(0.0, -np.array(apart))
+    return Surest(places, second, rivals, *shares, _shares(inside))
 
 
 def shares_of(marks: tuple[Mark, ...], known: Seems) -> FloatArray:
@@ -143,21 +147,25 @@ def counts_of(
     loose: bool,
 ) -> FloatArray:
     """About how many pulls of each option are missing."""
-    K, first = len(alive), bet_on.first
-    others = np.flatnonzero(alive & (np.arange(K) != first))
+    K = len(alive)
+    counts, out = np.zeros(K), alive.copy()
+    out[bet_on.places] = False
+    others = np.flatnonzero(out)
     breaking, of_reference = _to_break(capital, known, goals)
-    beaten = others[bet_on.beaten[others] >= bet_on.broken[others]]
-    keeping = _to_keep(capital, known, first, beaten, goals, loose)
-    counts = np.zeros(K)
-    counts[first] = keeping
-    if known.margins[:, first].min() < _AT_LIMIT:
-        counts[first] = breaking[first]
-    if len(others):
-        needs = _to_beat(capital, reward, first, others, goals, loose)
-        counts[others], counts[first] = _cheapest(
-            *(needs, reward.noise[others], float(reward.noise[first]), np.zeros(len(others))),
-            *(breaking[others], float(counts[first]), prices[others], float(prices[first])),
-        )
+    for place, one in enumerate(bet_on.places, 1):
+        place %= len(bet_on.places)  # the last is the first purse
+        beaten = others[bet_on.beaten[place, others] >= bet_on.broken[place, others]]
+        own = _to_keep(capital, known, one, beaten, goals, loose)
+        if known.margins[:, one].min() < _AT_LIMIT:
+            own = float(breaking[one])
+        if len(others):
+            needs = _to_beat(capital, reward, one, others, goals, loose)
+            each, own = _cheapest(
+                *(needs, reward.noise[others], float(reward.noise[one]), np.zeros(len(others))),
+                *(breaking[others], own, prices[others], float(prices[one])),
+            )
+            counts[others] = np.maximum(counts[others], each)
+        counts[one] = own
     return _served(counts, capital.marks, of_reference, alive)
 
 
@@ -188,7 +196,7 @@ def _pulls(lack: FloatArray, gap: FloatArray, errors: FloatArray) -> FloatArray:
 def _to_break(capital: Capital, known: Seems, goals: Goals) -> tuple[FloatArray, IntArray]:
     """Pulls that show each option to break a limit, and which limit that is."""
     alone = goals.racing - math.log(BROKEN / len(capital.marks)) - capital.all_break()
-    lack = np.minimum(alone, goals.racing - math.log(PURSE) - capital.purse())
+    lack = np.minimum(alone, goals.racing - math.log(PURSE) - capital.led.total())
     pulls = _pulls(lack, known.margins, known.errors)
     pulls = np.where(known.margins < 0, pulls, math.inf)
     return pulls.min(axis=0), pulls.argmin(axis=0)
@@ -198,10 +206,10 @@ def _to_keep(
     capital: Capital, known: Seems, first: int, others: IntArray, goals: Goals, loose: bool
 ) -> float:
     """Pulls of the leader that show it to keep all limits."""
-    keeps, _, rest = _sides(capital, first, others)
-    lack = goals.racing - math.log(LED) - capital.shown_to_keep(first)
-    purses = goals.racing - math.log(PURSE) - rest - keeps
-    lack = np.maximum(lack, purses.max(axis=1, initial=-math.inf))
+    sides, rest = capital.led.on(first)
+    lack = goals.racing - math.log(LED) - capital.somebody.on(first)[0][0]
+    purses = goals.racing - math.log(PURSE) - (rest[:, None] + sides[:, :-1])[others]
+    lack = np.maximum(lack, purses.max(axis=0, initial=-math.inf))
     margins, errors = known.margins[:, first], known.errors[:, first]
     needed = np.where(lack <= 0, 0.0, _pulls(lack, np.maximum(margins, 0.0), errors))
     if loose:
@@ -223,10 +231,11 @@ def _to_beat(
     """What 1/(variance of the lead over each other option) has to be."""
     gap = level(reward.means)[first] - level(reward.means)[others]
     doubt = reward.errors[first] + reward.errors[others]
-    _, ahead, rest = _sides(capital, first, others)
-    of_it = math.log(AVERAGE / max(len(capital.led_ahead) - 1, 1))
+    sides, rest = capital.led.on(first)
+    of_it = math.log(AVERAGE / max(len(capital.met) - 1, 1))
     all_of_it = goals.racing - of_it - total(capital.ahead)[others, first]
-    lack = np.minimum(goals.racing - math.log(PURSE) - rest - ahead, all_of_it)
+    purses = goals.racing - math.log(PURSE) - (rest + sides[:, -1])[others]
+    lack = np.minimum(purses, all_of_it)
     needs = _pulls(lack, np.maximum(gap, 0.0), doubt)
     if loose:
         close = total(capital.close)[others, first]
@@ -234,15 +243,6 @@ def _to_beat(
         easier = _pulls(goals.accepting - close, wider, doubt)
         needs = np.minimum(needs, easier)
     return needs
-
-
-def _sides(
-    capital: Capital, first: int, others: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Log of what purses have on the leader: that it keeps, (L, n), is better; and all the rest."""
-    keeps, ahead = capital.sides()
-    keeps, ahead = keeps[:, others, first], ahead[others, first]
-    return keeps, ahead, capital.purse()[others] - np.minimum(keeps.min(axis=0), ahead)
 
 
 def _cheapest(

@@ -11,7 +11,7 @@ from surepick.algorithms import combinations
 from surepick.algorithms.limits.limit import Limit, parse_limits
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
-from surepick.algorithms.questions import Against, Asked, Best
+from surepick.algorithms.questions import Against, Asked, Best, Top
 from surepick.arrays import cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
@@ -49,6 +49,19 @@ class Limited(Asked):
 
     def text(self) -> str:
         return self.name
+
+    @property
+    def count(self) -> int:
+        """How many are asked for."""
+        return 1
+
+    @property
+    def nobody(self) -> Promised:
+        """What is shown where no option keeps the limits."""
+        found = f"no option keeps {self._exactly}"
+        return Promised(
+            found, "No option keeps the limits.", wrong="are wrong about that", kind=NOBODY
+        )
 
     @property
     def all_limits(self) -> str:
@@ -189,16 +202,64 @@ class Keeping(Limited, Best):
             kind="eps-pac",
         )
 
+    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
+        return [*super().may_promise(epsilon, kind, items), self.nobody]
+
+
+@dataclass(frozen=True)
+class KeepingTop(Limited, Top):
+    """Which m options are the best of those that keep these limits?"""
+
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        Limited.__post_init__(self)
+        Top.__post_init__(self)
+
+    def settings(self) -> dict[str, Any]:
+        return Top.settings(self) | Limited.settings(self)
+
     @property
-    def nobody(self) -> Promised:
-        """What is shown where no option keeps the limits."""
-        found = f"no option keeps {self._exactly}"
+    def count(self) -> int:
+        return self.m
+
+    @property
+    def best(self) -> str:
+        return f"the {self.m} best, or all there are, of those that keep {self.all_limits}"
+
+    @property
+    def words(self) -> str:
+        return f"which {self.m} options are the best of those that keep {self._limits_in_words}"
+
+    def check_epsilon(self, epsilon: float) -> None:
+        """Refuse what has no bets."""
+        if epsilon > 0 or self.loose:
+            raise InvalidInputError(
+                f"{'epsilon' if epsilon > 0 else 'keep'}: of the {self.m} best that keep limits "
+                "nothing is accepted that is only close for now; leave epsilon and tolerances out, "
+                "or ask for the best one"
+            )
+
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        found = f"the {self.m} best of those that keep {self.all_limits}"
         return Promised(
-            found, "No option keeps the limits.", wrong="are wrong about that", kind=NOBODY
+            found,
+            f"They are the {self.m} best of the options that keep the limits.",
+            wrong=f"are wrong about the {self.m} best",
+        )
+
+    def fewer(self, left: int) -> Promised:
+        """What is shown where not so many keep the limits."""
+        only = "the only option that keeps" if left == 1 else "the only options that keep"
+        return Promised(
+            f"{only} {self.all_limits}",
+            f"{{It}} is {only} the limits." if left == 1 else f"They are {only} the limits.",
+            wrong="are wrong about that",
         )
 
     def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
-        return [*super().may_promise(epsilon, kind, items), self.nobody]
+        found = [self.fewer(left) for left in range(1, self.m)]
+        return [self.promised(None, kind, items), *found, self.nobody]
 
 
 @dataclass(frozen=True)

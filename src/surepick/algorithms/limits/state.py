@@ -257,6 +257,9 @@ class KeepingState(State):
     def leader(self) -> int:
         return self.decision.best
 
+    def named(self) -> list[int]:
+        return self.decision.named()
+
     def promise(self) -> Promise | None:
         return self.decision.promise()
 

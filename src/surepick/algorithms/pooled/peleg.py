@@ -39,13 +39,13 @@ from surepick.algorithms.complete.state import (
     CompleteState,
 )
 from surepick.algorithms.items import SEEDS, UNKNOWN_ORDER
-from surepick.algorithms.limits.question import Keeping, KeepingAgainst
+from surepick.algorithms.limits.question import Keeping, KeepingAgainst, KeepingTop
 from surepick.algorithms.limits.state import KeepingState
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.algorithms.questions import Against, Asked, Best, asked_by, candidate_of
+from surepick.algorithms.questions import Against, Asked, Best, Top, asked_by, candidate_of
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -127,7 +127,8 @@ class PooledPeleg(Algorithm):
         Limits that the answer has to keep, on further numbers of the problem: the best of those is
         looked for that keep all of them, such as ``["latency <= 50", "errors <= control + 1%"]``.
         A tolerance stands behind a limit: ``"latency <= 50 ± 2"``. With ``baseline`` or
-        ``threshold``: all options are looked for that are better than that and keep them.
+        ``threshold``: all options are looked for that are better than that and keep them; with
+        ``top``: so many of the best that keep them, or all, where fewer do.
 
     Examples
     --------
@@ -216,21 +217,23 @@ class PooledPeleg(Algorithm):
         asked = asked_by(*given)
         if self.keep is None:
             return asked
-        against = asked if isinstance(asked, Against) else None
-        if asked != Best() and against is None:
-            combinations.check(f"keep, {asked.name}", "pulls")
-            raise InvalidInputError(
-                "keep: the best option that keeps limits is looked for, or all that are better "
-                f"than a baseline, not {asked.words or asked.name}; leave one of them out"
-            )
         for name, shape in (("items", "items"), ("complete", "table")):
             if getattr(self, name) is not None:
                 combinations.check("keep", shape)
         if self.guess:
             raise InvalidInputError("guess: limits are shown to be kept; leave guess or keep out")
-        if against is None:
+        if asked == Best():
             return Keeping(self.keep)
-        found = KeepingAgainst(against.baseline, against.threshold, against.claims, self.keep)
+        if isinstance(asked, Top):
+            found = KeepingTop(asked.m, self.keep)
+        elif isinstance(asked, Against):
+            found = KeepingAgainst(asked.baseline, asked.threshold, asked.claims, self.keep)
+        else:
+            combinations.check(f"keep, {asked.name}", "pulls")
+            raise InvalidInputError(
+                "keep: the best options that keep limits are looked for, or all that are better "
+                f"than a baseline, not {asked.words or asked.name}; leave one of them out"
+            )
         found.check_epsilon(self.epsilon)
         return found
 

@@ -271,7 +271,7 @@ class Traffic:
         said |= {"labels": len(labels), "epsilon": run.algorithm.epsilon, "near": near}
         said["claims"] = _claims(run)
         said |= {"yes_no": run.problem.noise_kind.successes, "leader_index": leader}
-        said["several"] = _several(run, means)
+        said |= {"several": _several(run, means), "top": getattr(run.algorithm.asked, "m", 1)}
         said |= {"means": dict(zip(labels, means))}
         said |= {"delta": run.algorithm.delta, "minimise": run.problem.minimise}
         step, command = next_step(said)

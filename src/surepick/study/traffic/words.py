@@ -24,10 +24,10 @@ def headline(at: dict[str, Any]) -> str:
         return f"Nothing is known yet about the {at['labels']} options."
     if at["claims"] is not None:
         return _compared(at)
+    if at["guardrails"]:
+        return _guarded(at) if at["top"] == 1 else _best_few_guarded(at)
     if at["several"]:
         return _best_few(at)
-    if at["guardrails"]:
-        return _guarded(at)
     rate = mean_text(at["leader_mean"], at["yes_no"])
     if at["finished"]:
         if at["kind"] not in PROVEN:
@@ -128,6 +128,25 @@ def _best_few(at: dict[str, Any]) -> str:
         return f"Stopped: {found} look best, without a guarantee."
     so_far = f"The {len(at['several'])} best so far are {found}"
     return _so_far(at, so_far, f"; {at['left']} options are not decided yet.")
+
+
+def _best_few_guarded(at: dict[str, Any]) -> str:
+    """The same of those that keep limits, of which there may be fewer."""
+    limits = listed([one["title"] for one in at["guardrails"]])
+    best = at["several"] or [(at["leader"], at["leader_mean"])]
+    found = listed([f"{label} ({mean_text(mean, at['yes_no'])})" for label, mean in best])
+    if at["finished"] and at["kind"] == NOBODY:
+        return _guarded(at)
+    if at["finished"] and at["kind"] not in PROVEN:
+        return f"Stopped: {found} look best, without a guarantee."
+    if at["finished"] and len(best) < at["top"]:
+        only = f"only {found} keep{'s' if len(best) == 1 else ''} {limits}"
+        return f"Decided: {only}. {at['promise']}"
+    if at["finished"]:
+        said = f"the {len(best)} best that keep {limits} are {found}"
+        return " ".join(filter(None, (f"Decided: {said}.", _broken(at), at["promise"])))
+    so_far = f"Of the options that seem to keep {limits} the best so far are {found}"
+    return _so_far(at, so_far, f"; {at['left']} options are not decided yet.", _broken(at))
 
 
 def _compared(at: dict[str, Any]) -> str:

@@ -81,6 +81,9 @@ _RULES: dict[str, dict[str | None, Rule]] = {
     },
     "keeping": {
         None: Rule("questions.keeping:verify", "questions.keeping:conclude"),
+        "top": Rule(
+            "questions.keeping:verify_top", "questions.keeping:conclude_top", may=_CHOSEN
+        ),
         "claims": Rule(
             "questions.keeping_baseline:verify",
             "questions.keeping_baseline:conclude",

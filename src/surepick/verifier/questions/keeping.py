@@ -1,4 +1,4 @@
-"""Which option is the best of those that keep limits on further numbers?
+"""Which option is the best of those that keep limits on further numbers, or which m are?
 
 For each limit l and option k there is capital G on "k keeps it" and B on "k breaks it", for each
 two options E on "r is better than x". Each is a non-negative supermartingale where what it is bet
@@ -13,6 +13,12 @@ the blocks in which r was x's rival; f and r follow from what was known before. 
 keeps them": S = 0.2 mean of min G_k + 0.8 Π_k (min G_k over the blocks k led).
 Whoever has W ≥ 1/δ is out; the last one is the answer if S ≥ 1/δ; if all are out, nobody keeps
 them.
+
+Where m are asked for, P is the least of m such products: one for each of m − 1 *sure* options as r
+in all blocks, and one for the rival of each block, none of the sure. Means leave out the m − 1
+largest of their terms. Against sure ones, and once no more than m are left, only b is bet. S is for
+"fewer than p keep them", p = min(m, number left), by p purses on G alone. Whoever has W ≥ m/δ is
+out, and m that are left are the answer if S ≥ m/δ; fewer are then all that keep the limits.
 
 Options may come and go, unless a limit has a tolerance. What is true may then change when they do,
 so there are epochs, each with all of this capital from its beginning on, and with averages over who
@@ -31,13 +37,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.verifier import exact
 from surepick.verifier.accepting import ACCEPTING, RACING
 from surepick.verifier.blocks import Noted, blocks_of
 from surepick.verifier.check import Check
 from surepick.verifier.formulas import Purses, without_own
 from surepick.verifier.options import Turn, Turns
 from surepick.verifier.payoffs.limits import Limit, Numbers, read_limits, squared
-from surepick.verifier.questions.answers import check_dropped, check_left
+from surepick.verifier.questions.answers import check_dropped, check_left, read_top
 from surepick.verifier.stated import Stated
 from surepick.verifier.statement import THEOREMS, check_statement, resting, settle, sure, withdrawn
 
@@ -54,10 +61,10 @@ class Found(NamedTuple):
     limits: list[Limit]
 
 
-def verify(check: Check) -> Found:
+def verify(check: Check, m: int = 1) -> Found:
     """Who is left, worked out again block by block."""
     limits = read_limits(check)
-    book = _Book(check, limits)
+    book = _Book(check, limits, m)
     blocks, told = blocks_of(check), 0
     for number, (note, batches) in enumerate(blocks, start=1):
         check.demand(len(batches) == 1, f"block {number} is not one batch")
@@ -75,6 +82,16 @@ def verify(check: Check) -> Found:
     return Found(left, book.somebody, book.accepted, limits)
 
 
+def verify_top(check: Check) -> Found:
+    """The same of several that are asked for."""
+    m = read_top(check)
+    check.demand(len(check.candidates) > m, "there are not more candidates than were asked for")
+    found = verify(check, m)
+    loose = check.epsilon > 0 or any(one.tolerance for one in found.limits)
+    check.demand(not loose, "something close is accepted, where several are asked for")
+    return found
+
+
 def conclude(check: Check, found: Found) -> None:
     """The claim must follow from what was shown."""
     left, kind = found.left, check.claim["guarantee"]
@@ -83,11 +100,7 @@ def conclude(check: Check, found: Found) -> None:
         fits = kind in ("nobody", "heuristic")
         check.demand(fits, "all options are ruled out, and it names one")
         check_left(check, left, kind)
-        due = Stated(f"no option keeps {exactly}", sure(check.delta), THEOREMS["keeping"])
-        features = "whatever the features are worth" if math.isinf(check.misfit) else ""
-        noise = check.kind.rests_on(items=False)
-        said = resting(check, due, features, noise, *check.further)
-        settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
+        _settle(check, "nobody", f"no option keeps {exactly}")
         return
     check_left(check, left, "pac", "eps-pac", "heuristic", "none")
     check.best = f"the best of those that keep {' and '.join(one.text for one in found.limits)}"
@@ -106,14 +119,91 @@ def conclude(check: Check, found: Found) -> None:
     check_statement(check, 2 if found.accepted and kind != "pac" else len(left))
 
 
+def conclude_top(check: Check, found: Found) -> None:
+    """The same of several; where fewer are left, they are all that keep the limits."""
+    left, kind, m, claim = found.left, check.claim["guarantee"], check.top, check.claim
+    if not left:
+        conclude(check, found)
+        return
+    check_left(check, left, "pac", "heuristic", "none")
+    chosen = [claim["candidate"]]
+    if "candidates" in claim:
+        chosen = exact.whole_numbers(claim["candidates"], "those that were chosen").tolist()
+    check.demand(chosen[0] == claim["candidate"], "the answer is not the first of those chosen")
+    fine = set(chosen) <= set(left) and len(chosen) == len(set(chosen)) == min(m, len(left))
+    check.demand(fine, "it does not choose as many as were asked for of those that are left")
+    keep = " and ".join(one.text for one in found.limits)
+    check.several = f"the {{}} best of those that keep {keep}"
+    if kind == "none":
+        check.several = f"the {m} best, or all there are, of those that keep {keep}"
+        if len(left) == 1:
+            check.best, check.top = check.several, 1
+    else:
+        check.demand(len(left) <= m, "other candidates are still in the race")
+        check.demand(found.somebody, "it is not shown that so many keep the limits")
+    if kind == "none" or len(left) == m:
+        check_statement(check, len(left))
+        return
+    only = "the only option that keeps" if len(left) == 1 else "the only options that keep"
+    _settle(check, "pac", f"{only} {keep}", len(left) > 1)
+
+
+def _settle(check: Check, kind: str, said: str, several: bool = False) -> None:
+    """The sentence must be this one with all that it rests on; or be withdrawn."""
+    theorem = THEOREMS["keeping"] + (f", union over {check.top}" if check.top > 1 else "")
+    due = Stated(said, sure(check.delta), theorem, several=several)
+    features = "whatever the features are worth" if math.isinf(check.misfit) else ""
+    noise = check.kind.rests_on(items=False)
+    full = [resting(check, due, features, noise, *check.further)]
+    settle(check, full if check.claim["guarantee"] == kind else withdrawn(check, full))
+
+
 class _Stakes(NamedTuple):
     """What purses bet on in a block, fixed by what was known before it; shares are logs."""
 
-    first: int  #: who seemed to be the best of those that keep the limits, a rival of all others
+    sure: list[int]  #: who seemed to be among the m best of those that keep the limits …
+    first: int  #: … and the last of these, a rival of all others
     second: int  #: who came next, the rival of the first; −1 where there is nobody
-    on_limits: np.ndarray  #: of each option's purse, on "it breaks a limit", (K,)
-    on_rival: np.ndarray  #: the rest, on its rival, (K,)
+    nobody: np.ndarray  #: against whom only limits are bet on, (K,)
+    on_limits: dict[int, np.ndarray]  #: of each option's purse on one, on "it breaks a limit", (K,)
+    on_rival: dict[int, np.ndarray]  #: the rest, on that one, (K,)
     of_limits: np.ndarray  #: of each limit in the first of these, (L, K)
+
+
+class _Places:
+    """Purses on those that are sure, and on the rivals of blocks; the least counts.
+
+    Against each row there are sides: that someone keeps a limit, or is better. Who is the rival of
+    a block pays to all sides of its own; these are multiplied, each by the least of its sides.
+    """
+
+    def __init__(self, rows: int, certain: np.ndarray) -> None:
+        self.certain, shape = certain, (rows, certain.shape[1])
+        self.sure: dict[int, np.ndarray] = {}
+        self.begun, self.rivals = np.zeros(rows), np.zeros((len(certain), *shape))
+
+    def change(self, sure: list[int]) -> None:
+        """Who comes, and the last purse, go on with the least; who stays has no more than left."""
+        if sure == list(self.sure):
+            return
+        before, fresh = self.sure, self.least() if self.sure else self.begun
+        gone = [self._least_of(one) for one in before if one not in sure]
+        most = np.min(gone, axis=0) if gone else np.full(len(fresh), math.inf)
+        new = np.tile(fresh[:, None], self.rivals.shape[2])
+        self.sure = {
+            one: np.minimum(before[one], most[:, None]) if one in before else new.copy()
+            for one in sure
+        }
+        self.begun, self.rivals = fresh, np.zeros_like(self.rivals)
+
+    def _least_of(self, one: int) -> np.ndarray:
+        return np.where(self.certain[one], math.inf, self.sure[one]).min(axis=1)
+
+    def least(self) -> np.ndarray:
+        """What counts against each row."""
+        each = np.where(self.certain[:, None], math.inf, self.rivals).min(axis=2)
+        each[list(self.sure)] = 0.0
+        return np.min([each.sum(axis=0) + self.begun, *map(self._least_of, self.sure)], axis=0)
 
 
 class _Paid(NamedTuple):
@@ -129,15 +219,16 @@ class _Paid(NamedTuple):
 class _Epoch:
     """All capital since some time; in arrays that have room for all options ever."""
 
-    def __init__(self, numbers: Numbers, begun: float) -> None:
-        K, L, self.numbers = numbers.K, len(numbers.limits), numbers
+    def __init__(self, numbers: Numbers, begun: float, m: int) -> None:
+        K, self.numbers, self.m = numbers.K, numbers, m
         self.member, self.met = numbers.there.copy(), numbers.there.copy()
         self.begun, self.nobody = np.full(K, begun), begun
         self.most, self.most_nobody = self.begun.copy(), begun
         self.ahead, self.close = (Purses((K, K), numbers.start) for _ in range(2))
         self.keeps, self.breaks, self.within = (numbers.purses() for _ in range(3))
-        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
-        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
+        surely = np.isinf(numbers.certain(np.zeros((len(numbers.limits), K)), True)).T
+        self.led = _Places(K, np.hstack([surely, np.zeros((K, 1), dtype=bool)]))
+        self.somebody = _Places(1, surely)
 
     def pay(self, paid: _Paid, stakes: _Stakes) -> None:
         """A block; and the most that was ever held follows."""
@@ -146,15 +237,24 @@ class _Epoch:
         self.within.pay(paid.within)
         self.close.pay(paid.close)
         broken = np.logaddexp.reduce(stakes.of_limits + breaks, axis=0)
+        self.somebody.change(stakes.sure)
+        if len(stakes.sure) == self.m - 1:
+            self.led.change(stakes.sure)
         for x in np.flatnonzero(self.numbers.there).tolist():
-            r = stakes.second if x == stakes.first else stakes.first
-            if r < 0:
-                self.alone[x] += broken[x]
+            if stakes.nobody[x]:
+                self.led.begun[x] += broken[x]
+                for sides in self.led.sure.values():
+                    sides[x] += broken[x]
                 continue
-            own, rest = stakes.on_limits[x] + broken[x], stakes.on_rival[x]
-            self.led_keeps[:, x, r] += np.logaddexp(own, rest + keeps[:, r])
-            self.led_ahead[x, r] += np.logaddexp(own, rest + ahead[x, r])
-        self.led_somebody[:, stakes.first] += keeps[:, stakes.first]
+            last = stakes.second if x == stakes.first else stakes.first
+            for r in [last, *self.led.sure]:
+                place = r if r in self.led.sure else stakes.first
+                own, rest = stakes.on_limits[place][x] + broken[x], stakes.on_rival[place][x]
+                paid = np.logaddexp(own, rest + np.append(keeps[:, r], ahead[x, r]))
+                (self.led.sure[r] if r in self.led.sure else self.led.rivals[r])[x] += paid
+        for r in stakes.sure:
+            self.somebody.sure[r][0] += keeps[:, r]
+        self.somebody.rivals[stakes.first, 0] += keeps[:, stakes.first]
         self.most = np.maximum(self.most, self.against())
         self.most_nobody = max(self.most_nobody, self.against_nobody())
 
@@ -164,12 +264,12 @@ class _Epoch:
         with np.errstate(divide="ignore"):
             broken = np.logaddexp.reduce(certain(self.breaks.total, False), axis=0)
             found = broken + math.log(_BROKEN / len(self.breaks.logs))
-            led = np.minimum(certain(self.led_keeps, True).min(axis=0), self.led_ahead)
-            found = np.logaddexp(found, led.sum(axis=1) + self.alone + math.log(_PURSE))
+            found = np.logaddexp(found, self.led.least() + math.log(_PURSE))
             rivals = int(met.sum()) - 1
             if rivals >= 1:
                 both = without_own(np.minimum(self._keep(), self.ahead.total), -math.inf)
-                mean = np.logaddexp.reduce(np.where(met[:, None] & met, both, -math.inf), axis=1)
+                both = np.sort(np.where(met[:, None] & met, both, -math.inf), axis=1)
+                mean = np.logaddexp.reduce(both[:, : len(met) - self.m + 1], axis=1)
                 found = np.logaddexp(found, mean + math.log(_AVERAGE / rivals))
         return self.begun + found
 
@@ -178,10 +278,11 @@ class _Epoch:
 
     def against_nobody(self) -> float:
         """Log capital against "nobody keeps the limits"."""
-        average = float(np.logaddexp.reduce(self._keep()[self.met]))
-        average += math.log((1 - _LED) / int(self.met.sum()))
-        led = self.numbers.certain(self.led_somebody, True).min(axis=0)
-        return self.nobody + float(np.logaddexp(average, float(led.sum()) + math.log(_LED)))
+        each = np.sort(self._keep()[self.met])
+        average = float(np.logaddexp.reduce(each[: len(each) - len(self.somebody.sure)]))
+        average += math.log((1 - _LED) / len(each))
+        led = float(self.somebody.least()[0]) + math.log(_LED)
+        return self.nobody + float(np.logaddexp(average, led))
 
     def accepted(self, left: np.ndarray) -> np.ndarray:
         """Log capital on each option being good enough, beside those that are in."""
@@ -193,20 +294,22 @@ class _Epoch:
 class _Book:
     """Who is in, and whether somebody keeps the limits."""
 
-    def __init__(self, check: Check, limits: list[Limit]) -> None:
+    def __init__(self, check: Check, limits: list[Limit], m: int) -> None:
         self.check, self.numbers, self.turns = check, Numbers(check, limits), Turns(check)
+        self.m = m
         loose = self.numbers.loose
-        self.racing = -math.log(check.delta) - (RACING if loose else 0.0)
+        self.racing = math.log(m / check.delta) - (RACING if loose else 0.0)
         self.accepting = math.log(self.numbers.K / check.delta) - ACCEPTING
-        self.epochs = [_Epoch(self.numbers, 0.0)]
+        self.epochs = [_Epoch(self.numbers, 0.0, m)]
         self.alive, self.somebody = self.numbers.there.copy(), False
         self.accepted: list[int] = []
         check.demand(not (self.turns.any and loose), "options come and go, and limits are loose")
+        check.demand(not (self.turns.any and m > 1), "options come and go, and several are named")
 
     @property
     def over(self) -> bool:
         left = int(self.alive.sum())
-        return left == 0 or bool(self.accepted) or (left == 1 and self.somebody)
+        return left == 0 or bool(self.accepted) or (left <= self.m and self.somebody)
 
     # -- options that come and go ----------------------------------------------------------
     def turn(self, told: int) -> None:
@@ -224,7 +327,7 @@ class _Book:
                 held = float(against[turn.arms[0]])
                 self.numbers.there[turn.arms[0]] = False
                 if math.isfinite(held):
-                    self.epochs.append(_Epoch(self.numbers, min(held, 0.0)))
+                    self.epochs.append(_Epoch(self.numbers, min(held, 0.0), self.m))
             self.alive = self.numbers.there & (self._least() < self.racing)
             self._look()
 
@@ -262,37 +365,52 @@ class _Book:
             self._drop(note, where)
         self.numbers.add(blocks)
 
-    def _rivals(self, note: Noted, where: str) -> tuple[int, int]:
-        """Who seemed to be the best of those that keep the limits, and who came next."""
+    def _rivals(self, note: Noted, where: str) -> tuple[list[int], int, int]:
+        """Who seemed to be the m best of those that keep the limits, and who came next."""
         check, named = self.check, note.rivals.tolist()
-        left = np.flatnonzero(self.alive).tolist()
-        due = min(2, len(left))
-        fine = len(named) == due and len(set(named)) == due and set(named) <= set(left)
-        check.demand(fine, f"{where}: the rivals are not two of those that are left")
-        means, worst = self.numbers.estimates()[0], self.numbers.margins().apart.min(axis=0)
-        size = float(np.abs(means[left]).max()) + float(np.ptp(means[left]))
-        for place, one in enumerate(named):
-            among = [x for x in left if x not in named[:place]]
-            surely = [x for x in among if worst[x] > _CLOSE]
-            best = max((means[x] for x in surely), default=-math.inf)
-            as_best = worst[one] >= -_CLOSE and means[one] >= best - _CLOSE * size
-            nearest = not surely and worst[one] >= max(worst[x] for x in among) - _CLOSE
-            check.demand(
-                as_best or nearest, f"{where}: {one} did not seem to be the best that keeps limits"
-            )
-        return named[0], named[1] if len(named) > 1 else -1
+        sure = note.sure.tolist() if self.m > 1 else []
+        left, all_named = np.flatnonzero(self.alive).tolist(), [*sure, *named]
+        places = min(self.m, len(left))
+        due = len(sure) == places - 1 and len(all_named) == min(self.m + 1, len(left))
+        fine = due and len(set(all_named)) == len(all_named) and set(all_named) <= set(left)
+        check.demand(fine, f"{where}: the rivals are not as many as they should be")
+        first, second = named[0], named[1] if len(named) > 1 else -1
+        leading = {*sure, first}
+        before = [one for one in self.epochs[-1].somebody.sure if one in leading][: places - 1]
+        check.demand(sure[: len(before)] == before, f"{where}: others were sure, and still are")
+        for one in leading:
+            self._check_best(one, [x for x in left if x == one or x not in leading], where)
+        for one in sure[len(before) :]:
+            self._check_best(one, [one, first], where)
+        if second >= 0:
+            self._check_best(second, [x for x in left if x not in leading], where)
+        return sure, first, second
 
-    def _stakes(self, first: int, second: int) -> _Stakes:
+    def _check_best(self, one: int, among: list[int], where: str) -> None:
+        """That one must have seemed to be the best of some that keep the limits, or nearest."""
+        means, worst = self.numbers.estimates()[0], self.numbers.margins().apart.min(axis=0)
+        left = np.flatnonzero(self.alive)
+        size = float(np.abs(means[left]).max()) + float(np.ptp(means[left]))
+        surely = [x for x in among if worst[x] > _CLOSE]
+        best = max((means[x] for x in surely), default=-math.inf)
+        as_best = worst[one] >= -_CLOSE and means[one] >= best - _CLOSE * size
+        nearest = not surely and worst[one] >= max(worst[x] for x in among) - _CLOSE
+        said = f"{where}: {one} did not seem to be the best that keeps limits"
+        self.check.demand(as_best or nearest, said)
+
+    def _stakes(self, sure: list[int], first: int, second: int) -> _Stakes:
         inside = 0.5 * self.numbers.surely(self.numbers.margins())
         means, doubt, _ = self.numbers.estimates()
-        rivals = np.full(self.numbers.K, first)
-        rivals[first] = second
-        ahead = 0.5 * squared(means[rivals] - means, doubt[rivals] + doubt)
-        least = inside.min(axis=0)
-        odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
+        least, everyone = inside.min(axis=0), np.arange(self.numbers.K)
+        on_limits, on_rival = dict[int, np.ndarray](), dict[int, np.ndarray]()
+        for place in [first, *sure]:
+            rivals = np.where(everyone == first, second, first) if place == first else place
+            ahead = 0.5 * squared(means[rivals] - means, doubt[rivals] + doubt)
+            odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
+            on_limits[place], on_rival[place] = -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)
         of_limits = -inside - np.logaddexp.reduce(-inside, axis=0)
-        on_limits, on_rival = -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)
-        return _Stakes(first, second, on_limits, on_rival, of_limits)
+        nobody = np.isin(everyone, sure) | (int(self.alive.sum()) <= self.m)
+        return _Stakes(sure, first, second, nobody, on_limits, on_rival, of_limits)
 
     def _paid(self) -> _Paid:
         numbers, everyone = self.numbers, np.arange(self.numbers.K)
