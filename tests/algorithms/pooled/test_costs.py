@@ -158,7 +158,7 @@ def test_on_items_dear_options_are_measured_less_and_it_is_verified():
 def test_where_all_must_cost_the_same():
     with pytest.raises(InvalidInputError, match="leave out costs, or some of the arms"):
         sp.Problem(np.ones((40_000, 1)), costs=np.ones(40_000))
-    with pytest.raises(InvalidInputError, match="a traffic study sends visitors whatever options cost"):
+    with pytest.raises(InvalidInputError, match="sends visitors whatever options cost"):
         sp.create_study(
             "s",
             sp.Problem(np.eye(5), noise="yes-no", costs=COSTS),
