@@ -448,6 +448,62 @@ def test_an_act_at_the_service_and_in_the_list_of_its_page(served):
 
 
 # -- a question --------------------------------------------------------------------------------
+NEAR = """
+import json, sys
+import numpy as np
+import surepick as sp
+from surepick.errors import CertificateError
+from surepick.run.certificate import fingerprint
+
+rng, asked = np.random.default_rng(0), "near:by=0.3"
+means = np.array([0.0, 0.4, 0.9, 1.0, 0.95])
+normal = lambda arm: rng.normal(2.0 * means[arm], 2.0)
+yes = lambda arm: float(rng.random() < 0.1 + 0.8 * means[arm])
+for noise, measure, by in ((2.0, normal, 0.6), (None, normal, 0.6), ("yes-no", yes, 0.24)):
+    problem = sp.Problem.unstructured(list("abcde"), noise=noise)
+    answer = sp.identify(problem, measure, 0.1, question=f"near:by={by}")
+    assert (answer.better, answer.worse) == (("c", "d", "e"), ("a", "b")), answer
+    assert answer.guarantee.startswith(f"all claims against {by:g} below the best are"), answer
+    certificate = json.loads(json.dumps(answer.certificate()))
+    checked = sp.verify(certificate, replay=True)
+    assert checked.replayed and checked.plain == answer.plain, checked
+
+# All are exactly as far from the best as would still do, or all are alike: few claims are wrong.
+wrong = 0
+for seed in range(60):
+    rng = np.random.default_rng(seed)
+    problem = sp.Problem.unstructured(4, noise=1.0)
+    run = sp.algorithms.PooledPeleg(0.2, question="near:by=0.5", max_samples=400).start(problem)
+    while not run.stopped:
+        pulls = (batch := run.ask()).pulls
+        means = np.where(pulls.arms == 0, 0.5, 0.0)
+        run.tell_totals(batch, rng.normal(means * pulls.counts, np.sqrt(pulls.counts)), None)
+    wrong += len(run.answer.worse) > 0
+assert wrong <= 20, wrong
+
+certificate["evidence"]["claims"][0]["claim"] = "worse"
+certificate["digest"] = fingerprint(certificate)
+try:
+    sp.verify(certificate)
+except CertificateError:
+    pass
+else:
+    raise AssertionError("another claim")
+url, token = sys.argv[1:]
+with sp.Client(url, token) as client:
+    study = client.create_study("near", problem, question="near:by=0.5")
+    while not study.finished:
+        lots = {pull.id: float(rng.normal(3.0 * (pull.arm > 1))) for pull in study.ask(50)}
+        study.tell_many(lots)
+    assert [*study.answer.better] == ["2", "3"], study.answer
+"""
+
+
+def test_a_question_that_claims_something_of_each_is_one_file(run, served):
+    code, _, err = run(served.url, served.token, python=NEAR)
+    assert code == 0, err
+
+
 GROUP = """
 import json, sys
 from pathlib import Path

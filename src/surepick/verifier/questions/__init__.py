@@ -103,9 +103,13 @@ _RULES: dict[str, dict[str | None, Rule]] = {
 }  # fmt: skip
 
 
-def register(name: str, verify: Callable[[Check], list[int]]) -> None:
-    """A question of another package: what is left of the candidates, worked out from the record."""
-    _RULES["pooled"][name] = Rule(verify, _LEFT, p_value=True)
+def register(name: str, verify: Callable[[Check], Any], claims: bool = False) -> None:
+    """A question of another package, worked out from the record.
+
+    ``verify`` says who is left of the candidates; or what is claimed of each (``claims``).
+    """
+    made = Rule(verify, _CLAIMS, lists=_COMPARED) if claims else Rule(verify, _LEFT, p_value=True)
+    _RULES["pooled"][name] = made
 
 
 def name_of(evidence: Any) -> str | None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from surepick.algorithms.base import Claims, Known
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.settings import BlockSettings
+from surepick.algorithms.remembered import Remembered
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
@@ -34,7 +37,7 @@ class Ground(NamedTuple):
     candidates: int  #: how many different ones there are
 
 
-class Question(ABC):
+class Question(Remembered, ABC):
     """One question, with the bets that answer it so far."""
 
     finished: Any  #: whether it is answered
@@ -52,16 +55,16 @@ class Question(ABC):
         """What is close enough, in the state's unit."""
         return self.ground.config.epsilon / self.ground.problem.unit
 
-    def guided(self) -> None:  # noqa: B027
+    def guided(self) -> None:
         """Measurements that only guide come in with the first block."""
 
     @abstractmethod
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         """Pay out the bets on a block, after so many pulls; what the record is to say of it."""
 
-    @abstractmethod
     def conclude(self, market: Any) -> None:
         """See whether it is answered; ``market()`` is the market after the last block."""
+        self.look(market().means)
 
     @abstractmethod
     def lacking(self, market: Market, pulls: int) -> Lacking:
@@ -79,11 +82,11 @@ class Question(ABC):
         """How many candidates are not decided."""
         return len(self.open())
 
-    @abstractmethod
     def progress(self) -> FloatArray:
         """How much of the evidence that decides each candidate is there (1: decided)."""
+        return np.where(np.isin(np.arange(self.ground.candidates), self.open()), 0.0, 1.0)
 
-    def begin(self, rows: Rows) -> None:  # noqa: B027
+    def begin(self, rows: Rows) -> None:
         """Take in a block on which nothing is bet."""
 
     def spent(self) -> dict[str, float]:
@@ -128,9 +131,9 @@ class Question(ABC):
         """What a certificate has to say beside the blocks."""
         return {}
 
-    @abstractmethod
     def p_values(self) -> FloatArray:
         """Of "this one is the best", or of what else is being refuted; valid at any time, (M,)."""
+        return np.ones(self.ground.candidates)
 
     def doubts(self) -> FloatArray:
         """Of what still speaks against naming the one that would be named now, the same.
@@ -139,18 +142,10 @@ class Question(ABC):
         """
         return self.ground.config.delta ** self.progress()
 
-    @abstractmethod
     def leads(self) -> Interval | None:
         """Leads of all candidates over the one that would be named, in the state's unit."""
+        return None
 
     def claims(self) -> Claims | None:
         """What is claimed about candidates compared with a baseline, if they are."""
         return None
-
-    @abstractmethod
-    def save(self) -> dict[str, Any]:
-        """Its memory, as NumPy arrays and plain values."""
-
-    @abstractmethod
-    def load(self, memory: dict[str, Any]) -> None:
-        """Take on a saved memory."""

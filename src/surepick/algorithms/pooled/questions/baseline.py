@@ -224,9 +224,6 @@ class AgainstBaseline(Question):
         alike = level(np.asarray(means))
         self.best = max((int(place) for place in better), key=lambda place: float(alike[place]))
 
-    def conclude(self, market: Any) -> None:
-        self.look(market().means)
-
     def open(self) -> IntArray:
         still = np.flatnonzero(self.undecided())
         return still if len(still) else np.array([self.best])
