@@ -101,6 +101,7 @@ CALLS = [
     call("two", "acts", "correct", "limit"),
     call("two", "keep", {"cid": [3]}, 12.5),
     call("two", "keep", {"~": []}),
+    call("two", "canary"),
     call("two", "pause", "lunch", "boss"),
     call("two", "pause", reason="lunch"),
     call("two", "ask", 1, "dan", wait=0.01),

@@ -27,7 +27,7 @@ from surepick.study import StudyCore
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], labels=["a", "b", "mix"], noise=1.0)
 #: the run itself stays with the service, and so does which cells are asked again
-ONLY_HERE = {"current_run", "rebuild", "traffic", "canary"}
+ONLY_HERE = {"current_run", "rebuild", "traffic"}
 
 
 @pytest.fixture(scope="module")
@@ -375,3 +375,20 @@ def test_strata_travel_with_asks_and_rewards(client):
     assert sp.verify(study.answer.certificate()).label == "bold"
     with pytest.raises(sp.SurepickError, match="say which"):
         client.create_study("more plates", plates_problem(), strata="plate").ask()
+
+
+def test_workers_of_a_service_measure_cells_once_more_where_that_is_due(client):
+    problem = sp.Problem.unstructured(list("ab"), noise="yes-no")
+    study = client.create_study("canaries", problem, complete=40, canaries=0.25, seed=1)
+    scores, worker = (
+        np.random.default_rng(0).random((2, 40)) < 0.5,
+        client.make_token("worker", ["canaries"]),
+    )
+    there = sp.Client(client.url, worker).load_study("canaries")
+    assert there.canary() is None
+    with pytest.raises(errors.AccessError, match="admin"):  # who measures sees no answer
+        there.run(lambda task: float(scores[task.arm, task.item]))
+    assert study.finished
+    again = study.acts("ask-again")
+    assert len(again) >= 0.2 * study.progress().told
+    assert all("asked again" in one.said for one in again)

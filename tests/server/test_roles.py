@@ -64,6 +64,7 @@ ROLES = {
     ("post", "/api/v1/studies/{name}/split"): WORKERS,
     ("post", "/api/v1/studies/{name}/fail"): MEASURERS,
     ("post", "/api/v1/studies/{name}/keep"): MEASURERS,
+    ("get", "/api/v1/studies/{name}/canary"): WORKERS,
     ("post", "/api/v1/tables"): ADMINS,
     ("post", "/api/v1/plan"): ADMINS,
     ("get", "/api/v1/tokens"): ADMINS,

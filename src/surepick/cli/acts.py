@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
-from surepick.cli.numbers import Number
+from surepick.cli.numbers import Number, Percent, Rate, in_rates
 from surepick.cli.options import argument, from_signature, option
 from surepick.cli.studies import (
     end_of,
@@ -26,13 +26,13 @@ from surepick.cli.studies import (
 )
 from surepick.errors import InvalidInputError
 from surepick.study import SegmentStudies
-from surepick.study.acts import registry
+from surepick.study.acts import ActKind, registry
 from surepick.study.sheet import Sheet
 from surepick.text import plural
 
 if TYPE_CHECKING:
     from surepick.study import Study
-    from surepick.study.acts import Act, ActKind
+    from surepick.study.acts import Act
     from surepick.study.acts.base import Field
 
 _EITHER = float | str  # a number, or a label where two options are compared
@@ -61,7 +61,11 @@ def verb(name: str) -> click.Command:
     """The verb of an act: an argument or option for each field, the reason, and who."""
     kind = registry.get(name)
 
+    asks = type(kind).asks is not ActKind.asks
+
     def done(name: str, storage: str, as_json: bool, reason: str, by: str | None, **given: Any):
+        if asks and not given.pop("yes") and (question := kind.asks(given)):
+            click.confirm(question, abort=True, err=True)
         _do(kind, name, storage, as_json, {"reason": reason, "by": by}, given)
 
     command: Callable[..., Any] = click.option("--by", default=None, help="Who does it.")(done)
@@ -69,6 +73,8 @@ def verb(name: str) -> click.Command:
     certified = kind.needs_reason or kind.fields
     said = _CERTIFIED if certified else "Reason; stored with the study."
     command = click.option("--reason", help=said, **why)(command)
+    if asks:
+        command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
     for field in reversed(kind.fields):
         command = _parameter(field)(command)
     # Otherwise a negative number would be taken for an option.
@@ -94,7 +100,8 @@ def _parameter(field: Field) -> Callable[..., Any]:
     """One field, as an argument or an option; lists are for ``surepick act``."""
     if _is_behind(field):
         needed = field.name not in _BEHIND or field.default is ...
-        return click.argument(field.name, type=_PLAIN[field.type], required=needed)
+        type_: Any = Rate() if field.unit else _PLAIN[field.type]
+        return click.argument(field.name, type=type_, required=needed)
     flag = f"--{field.name.replace('_', '-')}"
     if field.type is bool:
         return click.option(flag, is_flag=True, help=field.help)
@@ -128,6 +135,8 @@ def _do(
 def _sent(kind: ActKind, name: str, value: Any, study: Study) -> Any:
     """A value as acts take it."""
     (type_,) = (one.type for one in kind.fields if one.name == name)
+    if isinstance(value, Percent):
+        return in_rates(value, name, study.problem.noise_kind, of_wins=True)
     if isinstance(value, Path):
         return Sheet.of(value).to_dict()
     if type_ == _EITHER and study.problem.pairing is None:

@@ -70,6 +70,7 @@ class AsyncStudy:
     tell_many = _awaited(StudyRequests.tell_many)
     fail = _awaited(StudyRequests.fail)
     keep = _awaited(StudyRequests.keep)
+    canary = _awaited(StudyRequests.canary)
     act = _awaited(StudyRequests.act)
     acts = _awaited(StudyRequests.acts)
     correct = _awaited_act(StudyCore.correct)

@@ -74,6 +74,7 @@ class RemoteStudy(StudyCore):
     tell_many = _blocking(StudyRequests.tell_many)
     fail = _blocking(StudyRequests.fail)
     keep = _blocking(StudyRequests.keep)
+    canary = _blocking(StudyRequests.canary)
     act = _blocking(StudyRequests.act)
     acts = _blocking(StudyRequests.acts)
     _records = _blocking(StudyRequests._records)

@@ -59,6 +59,7 @@ from surepick.study.pulls import (
     without_labels,
 )
 from surepick.study.traffic.results import Split
+from surepick.study.workers.measure import Measurement
 from surepick.text import as_passage
 
 LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
@@ -270,6 +271,13 @@ class StudyRequests:
         ends = time.monotonic() + lease
         self._leases.update((pull, ends) for own in pulls.values() for pull in own)
         return found
+
+    def canary(self) -> Steps[Measurement | None]:
+        """See :meth:`surepick.Study.canary`."""
+        for one in (yield from self._get("/canary"))["pulls"]:
+            own = (one[name] for name in ("id", "arm", "label", "attempt", "features"))
+            return Measurement(*own, item=one["item"])
+        return None
 
     # -- what people do to it: the methods of a study for single kinds go through these -----
     def act(

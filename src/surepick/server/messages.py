@@ -79,6 +79,12 @@ class PullOut(Answered):
     )
 
 
+class CanaryOf(Answered):
+    """A cell of a complete table that is to be measured once more, where one is due."""
+
+    pulls: list[PullOut]
+
+
 class AskReply(Answered):
     """What to measure."""
 

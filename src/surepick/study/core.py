@@ -194,6 +194,14 @@ class StudyCore(ABC):
             Who has which pulls now, by name (through a service: of those with the same token).
         """
 
+    @abstractmethod
+    def canary(self) -> Measurement | None:
+        """The cell of a complete table that is to be measured again next; None: none by now.
+
+        ``study.act("ask-again", pull=…, score=…)`` keeps what it gives, which counts for no option;
+        ``study.run`` and ``surepick run`` do so by themselves.
+        """
+
     # -- what people do to it --------------------------------------------------------------
     @abstractmethod
     def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:

@@ -317,11 +317,7 @@ class Study(StudyCore):
         return self.storage.read(lambda tx: found_in(tx, self._record))
 
     def canary(self) -> Measurement | None:
-        """The cell of a complete table that is to be measured again next; None: none by now.
-
-        ``study.act("ask-again", pull=…, score=…)`` keeps what it gives, which counts for no option;
-        ``study.run`` and ``surepick run`` do so by themselves.
-        """
+        """See :meth:`surepick.study.core.StudyCore.canary`."""
 
         def next_one(tx: Transaction) -> tuple[int, int, int] | None:
             pull = due(tx, self._record) if self.meta.get(CANARIES) else None

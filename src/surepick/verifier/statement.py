@@ -241,7 +241,8 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
     if check.table is not None:
         same = f"if a score is the same whenever it is measured, and {_UNKNOWN_ORDER}"
         better = "better" if "better" in check.claim else "best"
-        parts = [*parts, f"{better} on these {check.table} items, {same}"]
+        these = "this item" if check.table == 1 else f"these {check.table} items"
+        parts = [*parts, f"{better} on {these}, {same}"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, conditions.STRATA]
     if check.table is None and any("after" in batch for batch in check.batches):

@@ -67,8 +67,9 @@ def on_these(items: int, compares: bool) -> Condition:
     """What being the best means on a complete table, or better than a baseline."""
     same = f"if a score is the same whenever it is measured, and {UNKNOWN_ORDER}"
     better = "better" if compares else "best"
-    means = f"“{better.capitalize()}” means {better} on these {items} items."
-    return Condition(f"{better} on these {items} items, {same}", same, meaning=means)
+    where = f"on these {items} items" if items > 1 else "on this item"
+    means = f"“{better.capitalize()}” means {better} {where}."
+    return Condition(f"{better} {where}, {same}", same, meaning=means)
 
 
 @dataclass(frozen=True)

@@ -206,6 +206,19 @@ async def fail(request: Request, name: str, body: messages.Fail) -> Json:
     return await service_of(request).studies.use(name, work)
 
 
+@routes.get("/studies/{name}/canary", **spec(WORKERS, messages.CanaryOf))
+async def canary(request: Request, name: str) -> Json:
+    """Ask which cell of a table is due to be measured once more; ``ask-again`` keeps its score."""
+
+    async def work(opened: Opened) -> Json:
+        due = await opened.written(opened.study.canary)
+        own = () if due is None else ("arm", "label", "attempt", "item", "features")
+        cell = {name: getattr(due, name) for name in own}
+        return Json({"pulls": [] if due is None else [{"id": due.pull, **cell}]})
+
+    return await service_of(request).studies.use(name, work)
+
+
 @routes.post("/studies/{name}/keep", **spec(MEASURERS, messages.Kept))
 async def keep(request: Request, name: str, body: messages.Keep) -> Json:
     """Say which pulls are still being measured: their workers have them for longer.

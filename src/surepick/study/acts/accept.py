@@ -64,6 +64,7 @@ class _Accept(ChangeRun):
             "How much worse than the best the answer may be, in the unit of rewards.",
             limits={"exclusiveMinimum": 0},
             example=0.02,
+            unit="lead",
         ),
     )
     needs_reason = True

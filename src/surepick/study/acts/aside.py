@@ -21,7 +21,7 @@ withdrawn, and those of a batch that is open are measured again.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +40,7 @@ from surepick.study.traffic.rules import sends_traffic
 from surepick.text import plural
 
 IN_ADVANCE, BLIND, AFTERWARDS = "in advance", "blind", "afterwards"
+_NAMED = ("period", "stratum", "batch")  # one of these is set aside
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,17 @@ class _SetAside(Changing):
     )
     needs_reason = True
 
+    def asks(self, given: Mapping[str, Any]) -> str:
+        """Nobody can put it back."""
+        what = " and ".join(f"{one} {given[one]}" for one in _NAMED if given.get(one) is not None)
+        return what and (
+            f"Set {what} aside for all options? Everything is worked out again without it. This "
+            "cannot be undone."
+        )
+
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         given = self.filled(given)
-        named = [name for name in ("period", "stratum", "batch") if given[name] is not None]
+        named = [name for name in _NAMED if given[name] is not None]
         if len(named) != 1:
             raise InvalidInputError("give one of these: a period, a stratum, or a batch")
         (what,) = named

@@ -50,6 +50,7 @@ class Field:
     default: Any = NEEDED
     limits: Mapping[str, Any] = field(default_factory=dict)  #: as JSON schemas write them
     example: Any = None
+    unit: str = ""  #: as that of :class:`surepick.study.settings.Setting`
 
     def checked(self, value: Any) -> Any:
         """A value of a plain type that fits, or an error; others are for the act to check."""
@@ -193,6 +194,10 @@ class ActKind:
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         """What a request brings, checked, with defaults for what it leaves out."""
         return self.filled(given)
+
+    def asks(self, given: Mapping[str, Any]) -> str:
+        """What a person is asked before it is done for good; nothing where nobody is."""
+        return ""
 
     def filled(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The declared fields, of the declared types."""

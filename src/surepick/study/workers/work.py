@@ -622,12 +622,13 @@ class Workers:
 
     def _ask_again(self) -> None:
         """Begin to measure a cell once more, where the plan of the study says that one is due."""
-        share = self.study.meta.get(CANARIES, 0.0) if self._desk is not None else 0.0
+        share = self.study.meta.get(CANARIES, 0.0)
         busy = any(running.slot == _AGAIN for running in self._running.values())
         if not share or busy or self.work.stopped or self.work.told < self._again_from:
             return
-        study: Any = self.study
-        while (task := study.canary()) is not None and self.measure.calls_for(task.arm, task.item):
+        while (task := self.study.canary()) is not None and self.measure.calls_for(
+            task.arm, task.item
+        ):
             self._again_from = self.work.told
             if self._slowest > _NO_TIME:
                 self._begin(_Running(_AGAIN, [task]))
