@@ -28,7 +28,7 @@ from surepick.simulate import conformance
 
 ROOT = Path(__file__).resolve().parents[1]
 _SLOPE = np.array([[1.0, 0.0], [1.0, 0.4], [1.0, 1.0]])
-_KINDS = ("lingame", "lazy-ts", "fws", "uniform")  # with -c and -heuristic
+_KINDS = ("lingame", "lazy-ts", "fws", "top-two", "uniform")  # with -c and -heuristic
 
 
 def compile_ratio_tests() -> None:

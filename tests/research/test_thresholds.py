@@ -8,6 +8,7 @@ import surepick as sp
 from surepick.research.thresholds import (
     Determinant,
     Heuristic,
+    Pairwise,
     Regularised,
     RoundRobin,
     SelfNormalised,
@@ -44,6 +45,70 @@ def test_self_normalised_formula():
     V = gram(PROBLEM, PULLS)
     expected = [
         [rho, math.log(2 / 0.1) + half_log_det(np.eye(3) + V / rho)] for rho in (6.0, 150.0)
+    ]
+    assert levels(rule) == pytest.approx(np.array(expected))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        sp.Problem(np.eye(6), noise=1.0),  # planes of pairs hold all of V⁻¹y
+        sp.Problem(ARMS, noise=0.5),
+        sp.Problem(np.vstack([np.eye(2), [[0.5, 0.0]]]), noise=1.0),  # two in one line
+    ],
+)
+def test_pairwise_stops_once_every_rival_is_ruled_out_by_the_formula(problem):
+    """Both bounds from their whole precision matrices, at the last pull and at the one before."""
+    theta = np.zeros(problem.n_features)
+    theta[0] = 1.0
+    instance = sp.simulate.Instance(problem, theta)
+    run = sp.algorithms.get("top-two", delta=0.05).start(problem, 1)
+    rewards, ruled_out = np.random.default_rng(2), []
+    pulls, sums = np.zeros(problem.n_arms), np.zeros(problem.n_arms)
+    while not run.stopped:
+        batch = run.ask()
+        told = instance.means[batch.arms] + problem.unit * rewards.normal(size=batch.size)
+        run.tell(batch, told)
+        pulls += batch.counts
+        np.add.at(sums, batch.arms, told / problem.unit)
+        ruled_out.append(_all_ruled_out(problem, pulls, sums, 0.05))
+    assert ruled_out[-1]
+    assert not any(ruled_out[:-1])
+    assert sp.verify(run.answer.certificate()).guarantee == "pac"
+
+
+def _all_ruled_out(problem, pulls, sums, delta):
+    X, Z, d = problem.features, problem.targets, problem.rank
+    V = (X.T * pulls) @ X
+    if np.linalg.matrix_rank(V) < d:
+        return False
+    theta = np.linalg.solve(V, X.T @ sums)
+    leader, rivals = int(np.argmax(Z @ theta)), len(Z) - 1
+    for other in set(range(len(Z))) - {leader}:
+        y = Z[leader] - Z[other]
+        u, needed = np.linalg.solve(V, y), []
+        plane, _ = np.linalg.qr(Z[[leader, other]].T)
+        plane = plane[:, : np.linalg.matrix_rank(Z[[leader, other]])]
+        for log, scales, kappa in (
+            (math.log(6 / delta), (8.0, 64.0, 1024.0), 1.0),
+            (math.log(6 * rivals / delta), (4.0, 32.0, 256.0), 100.0),
+        ):
+            for scale in scales:
+                inside = plane @ plane.T
+                prior = d * scale * (inside + kappa * (np.eye(d) - inside))
+                level = log + half_log_det(np.eye(d) + np.linalg.solve(prior, V))
+                needed.append(2 * level * (y @ u + u @ prior @ u))
+        if (theta @ y) ** 2 <= min(needed):
+            return False
+    return True
+
+
+def test_pairwise_levels_for_all_pairs_share_half_of_delta():
+    rule = Pairwise()
+    V = gram(PROBLEM, PULLS)
+    expected = [
+        [3 * scale, math.log(6 / 0.1) + half_log_det(np.eye(3) + V / (3 * scale))]
+        for scale in rule.scales
     ]
     assert levels(rule) == pytest.approx(np.array(expected))
 

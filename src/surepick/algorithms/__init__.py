@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from surepick.research.lucb import Lucb
     from surepick.research.peleg import Peleg
     from surepick.research.rage import Rage
+    from surepick.research.top_two import TopTwo
     from surepick.research.uniform import Uniform
     from surepick.research.xy_adaptive import XYAdaptive
     from surepick.research.xy_oracle import XYOracle
@@ -43,6 +44,7 @@ __all__ = [
     "Pulls",
     "Rage",
     "State",
+    "TopTwo",
     "Uniform",
     "XYAdaptive",
     "XYOracle",

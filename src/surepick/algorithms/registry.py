@@ -35,11 +35,13 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "lingame-c": ("research.lingame", "LinGameC", None),
     "lazy-ts": ("research.lazy_ts", "LazyTrackAndStop", None),
     "fws": ("research.fws", "FrankWolfeSampling", None),
+    "top-two": ("research.top_two", "TopTwo", None),
     "uniform": ("research.uniform", "Uniform", None),
     "lingame-heuristic": ("research.lingame", "LinGame", "heuristic"),
     "lingame-c-heuristic": ("research.lingame", "LinGameC", "heuristic"),
     "lazy-ts-heuristic": ("research.lazy_ts", "LazyTrackAndStop", "heuristic"),
     "fws-heuristic": ("research.fws", "FrankWolfeSampling", "heuristic"),
+    "top-two-heuristic": ("research.top_two", "TopTwo", "heuristic"),
     "uniform-heuristic": ("research.uniform", "Uniform", "heuristic"),
 }
 #: the one for problems that compare two options at a time

@@ -23,6 +23,7 @@ from surepick.research.sequential import SequentialState
 from surepick.research.thresholds import (
     Determinant,
     Heuristic,
+    Pairwise,
     Regularised,
     RoundRobin,
     SelfNormalised,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from surepick.research.glr_kernels import Core
 
 _PLAIN: dict[str, Threshold] = {
-    t.name: t for t in (SelfNormalised(), Determinant(), RoundRobin(), Heuristic())
+    t.name: t for t in (SelfNormalised(), Pairwise(), Determinant(), RoundRobin(), Heuristic())
 }
 
 
@@ -51,7 +52,12 @@ class GlrAlgorithm(Algorithm):
     threshold: str = field(default="self-normalised", kw_only=True)
 
     #: thresholds whose assumptions the sampling rule meets
-    thresholds: ClassVar[tuple[str, ...]] = ("self-normalised", "determinant", "heuristic")
+    thresholds: ClassVar[tuple[str, ...]] = (
+        "self-normalised",
+        "pairwise",
+        "determinant",
+        "heuristic",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,7 +98,8 @@ class AdaptiveGlr(GlrAlgorithm):
     Parameters
     ----------
     threshold
-        ``"self-normalised"``, ``"determinant"``, ``"regularised"`` or ``"heuristic"``.
+        ``"self-normalised"``, ``"pairwise"``, ``"determinant"``, ``"regularised"`` or
+        ``"heuristic"``.
     norm_bound
         Regularised threshold: a number that ‖theta*‖ does not exceed, in units of the reward per
         unit of the features as given. It must be known: the guarantee rests on it.
@@ -105,6 +112,7 @@ class AdaptiveGlr(GlrAlgorithm):
 
     thresholds: ClassVar[tuple[str, ...]] = (
         "self-normalised",
+        "pairwise",
         "determinant",
         "regularised",
         "heuristic",
@@ -144,7 +152,7 @@ class GlrState(SequentialState):
     config: GlrAlgorithm
     rebuilt: ClassVar[frozenset[str]] = frozenset(
         {"arms", "columns", "first", "code", "parameters", "epsilon"}
-        | {"white", "variances", "square", "y", "u"}
+        | {"white", "variances", "square", "precision", "y", "u"}
     )
 
     def first_arms(self) -> IntArray:
@@ -179,6 +187,7 @@ class GlrState(SequentialState):
             white=np.empty((d, M)),
             variances=np.empty(M),
             square=np.zeros((d, d)),
+            precision=np.zeros((d, d)),
             y=np.empty(d),
             u=np.empty(d),
         )

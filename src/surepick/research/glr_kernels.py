@@ -16,8 +16,8 @@ from numba import njit
 
 from surepick.arrays.grid import TIED
 from surepick.arrays.kernels import back_substitute, cholesky, whiten
-from surepick.research.threshold_codes import ROUND_ROBIN
-from surepick.research.threshold_kernels import threshold_levels
+from surepick.research.threshold_codes import PAIRWISE, ROUND_ROBIN
+from surepick.research.threshold_kernels import beyond_pair, threshold_levels
 
 TIME, LEADER, RIVAL, READY = 0, 1, 2, 3  # entries of Core.place
 ALIKE = 1e-9  # pulls: what arms are due is the same if it is that close
@@ -44,6 +44,7 @@ class Core(NamedTuple):
     white: Any  # (d, M) scratch
     variances: Any  # (M,) scratch
     square: Any  # (d, d) scratch
+    precision: Any  # (d, d) scratch
     y: Any  # (d,) scratch
     u: Any  # (d,) scratch
 
@@ -124,7 +125,13 @@ def stands(core, rival, epsilon):
                 spread += u[c] * u[c]
         if rho == 0.0 or square > 2.0 * level * (a + rho * spread):
             return False
-    return True
+    if core.code[0] != PAIRWISE:
+        return True
+    back_substitute(lower, y, u)
+    z, other, own = columns[:, leader].copy(), columns[:, rival].copy(), levels.shape[0] + 1
+    return not beyond_pair(
+        square, a, z, other, u, core.V, core.parameters, own, core.square, core.precision
+    )
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ from numba import njit
 from surepick.research.threshold_codes import (
     DETERMINANT,
     HEURISTIC,
+    PAIRWISE,
     REGULARISED,
     SELF_NORMALISED,
 )
@@ -49,7 +50,7 @@ def threshold_levels(code, parameters, gram, pulls, lower, out):
     out[0, 0] = 0.0
     if code == HEURISTIC:
         out[0, 1] = base + math.log(1.0 + math.log(max(pulls, 1)))
-    elif code == SELF_NORMALISED:
+    elif code in (SELF_NORMALISED, PAIRWISE):
         for j in range(out.shape[0]):
             rho = parameters[1 + j]
             out[j, 0] = rho
@@ -72,3 +73,38 @@ def threshold_levels(code, parameters, gram, pulls, lower, out):
             s = math.sqrt(2.0 * max(0.0, content - _LOG_2))
             one_sided = math.log(1.0 + math.erf(s / math.sqrt(2.0)))  # log 2Φ(s)
             out[0, 1] = (1.0 + rho / rounds) * (content - one_sided)
+
+
+@njit(cache=True)
+def beyond_pair(square, a, z, other, u, gram, parameters, first, lower, precision):
+    """Whether ``square`` rules ``other`` out in favour of ``z`` under a mixture of their own.
+
+    ``u`` = V⁻¹y, ``a`` = yᵀu; ``parameters[first:]`` are κ, the level and the values of ρ.
+    ``lower`` and ``precision`` are scratch like ``gram``.
+    """
+    d, kappa, level = gram.shape[0], parameters[first], parameters[first + 1]
+    if square <= 2.0 * level * a:
+        return False
+    flat = 0  # dimensions of the plane; a pair with 0, or in one line, has fewer than two
+    inside, within = np.zeros((2, d)), 0.0
+    for point in (z, other):
+        part = point.copy()
+        for j in range(flat):
+            part -= np.dot(inside[j], point) * inside[j]
+        length = math.sqrt(np.dot(part, part))
+        if length > 1e-9 * math.sqrt(np.dot(point, point)):
+            inside[flat] = part / length
+            within += np.dot(inside[flat], u) ** 2
+            flat += 1
+    spread = kappa * np.dot(u, u) - (kappa - 1.0) * within  # ‖u‖² in Γ⁻¹/ρ
+    for place in range(first + 2, parameters.shape[0]):
+        rho = parameters[place]
+        for i in range(d):
+            for j in range(d):
+                shared = inside[0, i] * inside[0, j] + inside[1, i] * inside[1, j]
+                precision[i, j] = gram[i, j] - rho * (kappa - 1.0) * shared
+        prior = d * math.log(rho) + (d - flat) * math.log(kappa)  # log det Γ⁻¹
+        content = half_log_det(precision, rho * kappa, lower) - 0.5 * prior
+        if square > 2.0 * (level + content) * (a + rho * spread):
+            return True
+    return False

@@ -23,6 +23,11 @@ so ½‖b‖²_{(V+ρ_jI)⁻¹} > L_j: a mistake needs noise that L_j rules out 
   initial design enters, and the exact determinant is never more than its usual bound. ρ is
   measured in pulls: coordinates are those in which ρI is the Gram matrix of ρ pulls spread
   evenly over the arms, so nothing depends on the units of the features either.
+- :class:`Pairwise` (ours to combine): half of δ as above. With the other half each of the M - 1
+  directions y = z - z* has a mixture of its own, whose precision is Γ⁻¹ = ρ in the plane of z and
+  z*, κρ outside. The same argument with Γ⁻¹ in place of ρI rules a rival out for
+  (θ̂ᵀy + ε)² > 2L (a_y + ‖V⁻¹y‖²_{Γ⁻¹}), L = log((M-1)/δ_j) + ½ log det(I + ΓV). Where options are
+  unrelated V⁻¹y lies in that plane, and only two dimensions are paid, of however many.
 - :class:`Determinant` (Jedra, Proutière 2020): V ⪰ cI from an initial spanning set, so with
   ρ = uc, a_y + ρ‖V⁻¹y‖² ≤ (1+u) a_y, and L = (1+u) (log(1/δ) + ½ log det(I + V/(uc))), ρ_j = 0.
   Weaker than the above, which uses the actual ‖V⁻¹y‖².
@@ -54,6 +59,7 @@ from surepick.problem.problem import Problem
 from surepick.research.threshold_codes import (
     DETERMINANT,
     HEURISTIC,
+    PAIRWISE,
     REGULARISED,
     ROUND_ROBIN,
     SELF_NORMALISED,
@@ -138,6 +144,36 @@ class SelfNormalised(Threshold):
 
     def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
         return {"scales": list(self.scales)}
+
+
+@dataclass(frozen=True)
+class Pairwise(SelfNormalised):
+    """A mixture for each pair of candidates beside the one for all; nothing needs to be known."""
+
+    scales: tuple[float, ...] = (8.0, 64.0, 1024.0)
+    #: values of ρ in the plane of a pair, in pulls per dimension, and κ: how much less outside it
+    planes: tuple[float, ...] = (4.0, 32.0, 256.0)
+    outside: float = 100.0
+
+    code: ClassVar[int] = PAIRWISE
+    name: ClassVar[str] = "pairwise"
+    theorem: ClassVar[str] = "GLR stop; self-normalised bounds, one for each pair and one for all"
+
+    def parameters(
+        self, delta: float, problem: Problem, first: NDArray[np.int64] | None = None
+    ) -> FloatArray:
+        """Those for all pairs, then κ, log((M - 1)/δ_j) and the values of ρ in a plane."""
+        rivals = max(len(problem.distinct) - 1, 1)
+        level = math.log(2 * len(self.planes) * rivals / delta)
+        planes = (problem.rank * scale for scale in self.planes)
+        everywhere = super().parameters(delta / 2, problem)
+        return np.array([*everywhere, self.outside, level, *planes])
+
+    def count_levels(self, parameters: FloatArray) -> int:
+        return len(self.scales)
+
+    def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
+        return {"scales": list(self.scales), "planes": list(self.planes), "outside": self.outside}
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ _ELSEWHERE = _names(
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
     "survivors test threshold top traffic undecided union value waits ways weights width worse "
-    "dealt segments window "
+    "dealt segments window outside planes "
 )
 
 

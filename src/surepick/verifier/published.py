@@ -38,12 +38,13 @@ RULES = {
     "lingame-c": "glr",
     "lazy-ts": "glr",
     "fws": "glr",
+    "top-two": "glr",
     "uniform": "glr",
     "checked-fit": "checked-fit",
 }
 HEURISTIC = "-heuristic"  # ending of the names of those that stop by a heuristic threshold
 #: thresholds of the GLR stop where nothing else was set
-_THRESHOLDS = {"lazy-ts": "determinant", "uniform": "round-robin"}
+_THRESHOLDS = {"lazy-ts": "determinant", "top-two": "pairwise", "uniform": "round-robin"}
 _STARTS_WITH_ALL = ("fws", "uniform")  # those that pull every arm first
 REGULARISATION = 1.0  # where nothing else was set; another one is part of the statement
 _NORM_BOUND = 1.0

@@ -38,6 +38,7 @@ THEOREMS = {
     "intervals": "one interval per arm, union over arms, rounds and pull counts",
     "ellipsoid": "self-normalised confidence ellipsoid, valid in all rounds at once",
     "self-normalised": "GLR stop; self-normalised bound (method of mixtures)",
+    "pairwise": "GLR stop; self-normalised bounds, one for each pair and one for all",
     "determinant": "GLR stop; Jedra and Proutière 2020, determinant threshold",
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",

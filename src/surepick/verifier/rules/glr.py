@@ -1,4 +1,4 @@
-"""Generalised likelihood ratio stop (LinGame, Lazy Track-and-Stop, FWS, uniform).
+"""Generalised likelihood ratio stop (LinGame, Lazy Track-and-Stop, FWS, top-two, uniform).
 
 From the totals per arm: least squares, its variance for the difference of the answer to every
 rival, and the threshold by the formula that the certificate names. What a certificate chooses
@@ -18,6 +18,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.rows import Rows, slices
 
 _SCALES = [2.0, 16.0, 128.0, 1024.0]  # self-normalised: values of rho, in pulls per dimension
+_PAIRS = ([8.0, 64.0, 1024.0], [4.0, 32.0, 256.0], 100.0)  # pairwise: for all, in a plane, kappa
 _ROUNDS = 2.0  # round robin: precision of the mixture, in rounds
 _SLACK = 1e-7  # relative difference that rounding may make
 
@@ -67,6 +68,9 @@ def _rule_out(
     weighted = np.linalg.solve(data.V, y.T).T
     a, spread = (y * weighted).sum(axis=1), (weighted**2).sum(axis=1)
     needed = np.min([2 * level * (a + rho * spread) for rho, level in levels], axis=0)
+    if check.evidence["threshold"] == "pairwise":
+        own = [_pair_needed(data, answer, int(one), u) for one, u in zip(some, weighted)]
+        needed = np.minimum(needed, own)
     allowed = np.where(left, epsilon, 0.0)
     check.demand_all(
         (np.maximum(gap, 0.0) + allowed) ** 2 >= needed * (1 - _SLACK),
@@ -133,6 +137,32 @@ def _self_normalised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float,
     return [(rho, shared + data.half_log_det(rho)) for rho in (len(data.V) * s for s in _SCALES)]
 
 
+def _pairwise(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
+    told = [exact.numbers(evidence[name], name).tolist() for name in ("scales", "planes")]
+    told.append(exact.number(evidence["outside"], "its precision outside of planes"))
+    data.check.demand(told == list(_PAIRS), "its scales are not the ones fixed in advance")
+    shared = math.log(2 * len(_PAIRS[0]) / data.check.delta)
+    return [(rho, shared + data.half_log_det(rho)) for rho in (len(data.V) * s for s in _PAIRS[0])]
+
+
+def _pair_needed(data: _Data, answer: int, other: int, u: np.ndarray) -> float:
+    """The square of the lead at which the mixture of this pair alone rules ``other`` out."""
+    both = data.points([answer, other])
+    y = both[0] - both[1]
+    left, sizes, _ = np.linalg.svd(both.T, full_matrices=False)
+    plane = left[:, sizes > 1e-9 * sizes[0]]
+    inside, d = plane @ plane.T, len(data.V)
+    _, planes, kappa = _PAIRS
+    rivals = len(data.check.distinct()) - 1
+    least = math.inf
+    for scale in planes:
+        prior = d * scale * (inside + kappa * (np.eye(d) - inside))
+        content = np.linalg.slogdet(prior + data.V)[1] - np.linalg.slogdet(prior)[1]
+        level = math.log(2 * len(planes) * rivals / data.check.delta) + content / 2
+        least = min(least, 2 * level * float(y @ u + u @ prior @ u))
+    return least
+
+
 def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
     first = exact.whole_numbers(evidence["first"], "the arms pulled first")
     slack = exact.number(evidence["slack"], "its slack")
@@ -178,6 +208,7 @@ def _round_robin(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, flo
 _LEVELS = {
     "heuristic": _heuristic,
     "self-normalised": _self_normalised,
+    "pairwise": _pairwise,
     "determinant": _determinant,
     "regularised": _regularised,
     "round-robin": _round_robin,
