@@ -8,16 +8,15 @@ same simply cut off by ``max_samples``; neither is told the noise. Beside them
   bandits", ICML 2013), which does not see the features: in each of ⌈log₂ K⌉ rounds every arm left
   is pulled as often, and the better half by all its pulls so far goes on (the paper looks at those
   of the round only, which is worse);
-- OD-LinBAI (Yang and Tan, "Minimax optimal fixed-budget best arm identification in linear bandits",
-  NeurIPS 2022): in each of ⌈log₂ d⌉ phases a G-optimal design of the arms left, in their own span,
-  least squares on the phase alone, and the best ⌈d / 2^r⌉ go on;
+- OD-LinBAI and GSE, of the library (:mod:`surepick.research.od_linbai`,
+  :mod:`surepick.research.gse`); GSE is sequential halving that does see the features;
 - Peace-like, after Katz-Samuels, Jain, Karnin and Jamieson ("An empirical process approach to the
   union bound", NeurIPS 2020): in each phase a design for the differences of the arms left, and as
   many of the best go on as can be told apart with half the pulls. Where the paper has the Gaussian
   width of the differences, this has the longest one, and as many phases as OD-LinBAI.
 
-Rivals are written after these descriptions, for this comparison only. Noise is normal, of scale 1.
-An error rate of p has a standard error of √(p(1 − p)/trials).
+The other rivals are written after these descriptions, for this comparison only. Noise is normal, of
+scale 1. An error rate of p has a standard error of √(p(1 − p)/trials).
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.guess --trials 200
 """
@@ -96,29 +95,6 @@ def halving(case: Instance, rng: np.random.Generator) -> int:
 
 
 @cache
-def g_design(name: str, left: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The arms left in their own span, and a G-optimal design of few of them."""
-    arms = INSTANCES[name].arms[list(left)]
-    _, sizes, basis = np.linalg.svd(arms, full_matrices=False)
-    own = arms @ basis[sizes > 1e-9 * sizes[0]].T
-    return own, sp.design.prune(own, sp.design.g_optimal(own).weights)
-
-
-def od_linbai(name: str, case: Instance, rng: np.random.Generator) -> int:
-    K, d = case.arms.shape
-    means, phases = case.arms @ case.theta, math.ceil(math.log2(d))
-    kept = [math.ceil(d / 2**r) for r in range(1, phases + 1)]
-    each = (case.budget - min(K, d * (d + 1) // 2) - sum(kept[:-1])) / phases
-    left = list(range(K))
-    for most in kept:
-        own, weights = g_design(name, tuple(left))
-        n = np.ceil(weights * each - 1e-9).astype(int)
-        values = own @ fitted(own, means[left], n, rng)
-        left = sorted(left[i] for i in np.argsort(-values, kind="stable")[:most])
-    return left[0]
-
-
-@cache
 def differences(name: str, left: tuple[int, ...]) -> tuple[np.ndarray, float]:
     """A design for all differences of these arms, and the variance that it leaves."""
     arms = INSTANCES[name].arms
@@ -147,11 +123,10 @@ def peace_like(name: str, case: Instance, rng: np.random.Generator) -> int:
     return left[0]
 
 
-# -- ours ------------------------------------------------------------------------------------------
-def pooled(case: Instance, rng: np.random.Generator, **how: Any) -> int:
-    run = sp.algorithms.PooledPeleg(0.05, max_samples=case.budget, **how).start(
-        sp.Problem(case.arms)
-    )
+# -- of the library --------------------------------------------------------------------------------
+def guessed(name: str, case: Instance, rng: np.random.Generator, **how: Any) -> int:
+    algorithm = sp.algorithms.get(name, delta=0.05, max_samples=case.budget, **how)
+    run = algorithm.start(sp.Problem(case.arms), rng)
     means = case.arms @ case.theta
     while not run.stopped:
         batch = run.ask()
@@ -160,11 +135,12 @@ def pooled(case: Instance, rng: np.random.Generator, **how: Any) -> int:
 
 
 METHODS: dict[str, Any] = {
-    "guess": lambda name, case, rng: pooled(case, rng, guess=True),
-    "cut off": lambda name, case, rng: pooled(case, rng),
+    "guess": lambda name, case, rng: guessed("pooled-peleg", case, rng, guess=True),
+    "cut off": lambda name, case, rng: guessed("pooled-peleg", case, rng),
     "uniform": lambda name, case, rng: uniform(case, rng),
     "halving": lambda name, case, rng: halving(case, rng),
-    "OD-LinBAI": od_linbai,
+    "od-linbai": lambda name, case, rng: guessed("od-linbai", case, rng),
+    "gse": lambda name, case, rng: guessed("gse", case, rng),
     "Peace-like": peace_like,
 }
 

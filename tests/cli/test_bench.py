@@ -205,6 +205,26 @@ def test_another_plan_does_not_go_on_there(bench, tmp_path, monkeypatch):
     assert bench("peleg", "--seed", "5", "--fresh").exit_code == 0
 
 
+def test_a_budget_compares_how_often_guesses_are_wrong(tmp_path):
+    command = ["bench", "--instances", "standard:gap=1", "--trials", "3", "--budget", "60"]
+    out = tmp_path / "out"
+    done = CliRunner().invoke(cli, [*command, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "standard:gap=1 · 60 pulls · 3 trials each" in done.stdout
+    with (out / "trials.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["algorithm"] for row in rows} == {
+        "od-linbai",
+        "gse",
+        "uniform",
+        "pooled-peleg:guess=true",
+    }
+    assert all(int(row["samples"]) <= 60 for row in rows)
+    refused = CliRunner().invoke(cli, [*command, "--max-samples", "9"])
+    assert refused.exit_code == 2
+    assert "--budget" in refused.output
+
+
 def test_noise_of_another_family(bench, tmp_path):
     assert bench("xy-static", "--noise", "student-t:freedom=5").exit_code == 0
     with (tmp_path / "out" / "trials.csv").open() as file:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from surepick.research.alba import Alba
     from surepick.research.fws import FrankWolfeSampling
     from surepick.research.glucb import Glucb
+    from surepick.research.gse import Gse
     from surepick.research.lazy_ts import LazyTrackAndStop
     from surepick.research.lingame import LinGame, LinGameC
     from surepick.research.lingape import LinGapE
     from surepick.research.lucb import Lucb
+    from surepick.research.od_linbai import OdLinBai
     from surepick.research.peleg import Peleg
     from surepick.research.rage import Rage
     from surepick.research.top_two import TopTwo
@@ -33,12 +35,14 @@ __all__ = [
     "CheckedFit",
     "FrankWolfeSampling",
     "Glucb",
+    "Gse",
     "Guarantee",
     "LazyTrackAndStop",
     "LinGame",
     "LinGameC",
     "LinGapE",
     "Lucb",
+    "OdLinBai",
     "Peleg",
     "PooledPeleg",
     "Pulls",

@@ -47,11 +47,13 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
 #: the one for problems that compare two options at a time
 OF_PAIRS = "pairs"
 
-# around another algorithm, or for other measurements than of one option: found by name, but not
-# one more algorithm to compare
+# around another algorithm, for other measurements than of one option, or for a budget instead of
+# a delta: found by name, but not one more algorithm to compare
 _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
     OF_PAIRS: ("algorithms.pairs.pairs", "Pairs", None),
     "checked-fit": ("algorithms.wrappers.checked_fit", "CheckedFit", None),
+    "od-linbai": ("research.od_linbai", "OdLinBai", None),
+    "gse": ("research.gse", "Gse", None),
 }
 _REGISTERED: dict[str, Any] = {}
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _PULLS = ("mean", "sd", "10 %", "median", "90 %", "× bound")
 _TRUST = ("wrong", "95 % interval", "s/trial", "guarantee")
+_GUESSED = ("wrong", "share", "95 % interval", "mean", "s/trial")
+_GUESSES = ("od-linbai", "gse", "uniform", "pooled-peleg:guess=true")
 _WIDE = 200  # characters in a line where there is no terminal
 
 
@@ -49,6 +51,11 @@ def command(
     ),
     seed: int = option(0, "Seed of all trials."),
     epsilon: float = option(0.0, "Accept any candidate this close to the best."),
+    budget: int | None = option(
+        None,
+        "So many pulls for everybody, and compare how often the best guess is wrong; without "
+        "--algorithms: od-linbai, gse, uniform and pooled-peleg:guess=true.",
+    ),
     max_samples: int | None = option(None, "Pulls at which a trial gives up."),
     noise: str | None = option(
         None,
@@ -83,6 +90,10 @@ def command(
     on = [name for text in instances for name in split_list(text)]
     deltas = _numbers(delta) if delta is not None else []
     where = Where(jobs, engine_name, scheduler, fresh)
+    if budget is not None:
+        if suite is not None or max_samples is not None:
+            raise click.UsageError("--budget cannot be used with --suite or --max-samples.")
+        compared, max_samples = compared or list(_GUESSES), budget
     if suite is None:
         for option, given in (("--algorithms", compared), ("--instances", on)):
             if not given:
@@ -97,7 +108,7 @@ def command(
             max_samples=max_samples,
             noise=noise,
         )
-        _compare(plan, where, out or Path("results/bench"), as_json)
+        _compare(plan, where, out or Path("results/bench"), as_json, budget)
         return
     from surepick.cli.leaderboard import show
 
@@ -131,7 +142,7 @@ class Where(NamedTuple):
     fresh: bool
 
 
-def _compare(plan: Plan, where: Where, out: Path, as_json: bool) -> None:
+def _compare(plan: Plan, where: Where, out: Path, as_json: bool, budget: int | None) -> None:
     table, summary, files, notes = measure(plan, where, out)
     if as_json:
         from surepick.files import without_nan
@@ -139,7 +150,7 @@ def _compare(plan: Plan, where: Where, out: Path, as_json: bool) -> None:
         content = {"summary": list(summary.rows()), "files": files, "notes": notes}
         click.echo(json.dumps(without_nan(content)))
     else:
-        _show(plan, summary, files, notes)
+        _show(plan, summary, files, notes, budget)
     if (table["failed"] != "").any():
         raise SystemExit(1)
 
@@ -234,7 +245,9 @@ def _write(trials: Table, summary: Table, out: Path) -> tuple[list[str], list[st
     return files, list(dict.fromkeys(notes))
 
 
-def _show(plan: Plan, summary: Table, files: list[str], notes: list[str]) -> None:
+def _show(
+    plan: Plan, summary: Table, files: list[str], notes: list[str], budget: int | None
+) -> None:
     from rich.markup import escape
 
     console = console_of(_WIDE)
@@ -245,12 +258,16 @@ def _show(plan: Plan, summary: Table, files: list[str], notes: list[str]) -> Non
         title, bound = f"{instance} · delta {delta:g}", cells[0]["lower_bound"]
         if plan.epsilon:
             title += f" · epsilon {plan.epsilon:g}"
+        if budget is not None:
+            title, bound = f"{instance} · {budget:,} pulls", math.nan
+            cells = sorted(cells, key=lambda cell: cell["error_rate"])
         console.print(f"\n[bold]{escape(title)}[/bold] · {plan.trials} trials each")
         if math.isfinite(bound):
             console.print(f"No delta-PAC algorithm can average fewer than {bound:,.0f} pulls.")
-        whole = _table(cells, (*_PULLS, *_TRUST))
+        whole = _table(cells, (*_PULLS, *_TRUST) if budget is None else _GUESSED)
         unlimited = console.options.update(max_width=10_000)
         fits = console.measure(whole, options=unlimited).maximum <= console.width
+        fits |= budget is not None
         for table in (whole,) if fits else (_table(cells, c) for c in (_PULLS, _TRUST)):
             console.print(table)
     say_notes(console, notes, files)
@@ -274,6 +291,7 @@ def _shown(cell: dict[str, Any]) -> dict[str, str]:
         "90 %": _count(cell["q90"]),
         "× bound": f"{more}{cell['ratio']:.2f}" if math.isfinite(cell["ratio"]) else "–",
         "wrong": str(cell["errors"]),
+        "share": f"{100 * cell['error_rate']:.1f} %" if cell["trials"] else "–",
         "95 % interval": interval if cell["trials"] else "–",
         "s/trial": f"{cell['seconds']:.2g}" if math.isfinite(cell["seconds"]) else "–",
         "guarantee": _promise(cell),

@@ -40,6 +40,8 @@ RULES = {
     "fws": "glr",
     "top-two": "glr",
     "uniform": "glr",
+    "od-linbai": "budget",
+    "gse": "budget",
     "checked-fit": "checked-fit",
 }
 HEURISTIC = "-heuristic"  # ending of the names of those that stop by a heuristic threshold

@@ -265,7 +265,8 @@ class Plan:
             example = instance.build(seeds=instance_seeds(instance, self.seed, 0))
             length = float(np.linalg.norm(example.theta))
             for contender in self._contenders:
-                algorithm = contender.configure(example, self.cells[0].delta)
+                delta, limit = self.cells[0].delta, self.max_samples
+                algorithm = contender.configure(example, delta, max_samples=limit)
                 bound = getattr(algorithm, "norm_bound", None)
                 if bound is not None and bound < length * (1 - 1e-9):
                     enough = math.ceil(length * 1000) / 1000

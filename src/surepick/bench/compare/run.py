@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Container, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -220,5 +221,6 @@ def warm_up(text: str, algorithm: Algorithm, instance: Instance) -> None:
     if key not in _warm:
         enough = max(problem.n_arms, 6 * problem.rank) + 2  # to come to decisions
         short = dataclasses.replace(algorithm, max_samples=enough)
-        run_trial(short, instance, np.random.SeedSequence(0))
+        with suppress(InvalidInputError):  # so few pulls are too few for some
+            run_trial(short, instance, np.random.SeedSequence(0))
         _warm.add(key)

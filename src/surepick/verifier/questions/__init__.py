@@ -97,7 +97,7 @@ _RULES: dict[str, dict[str | None, Rule]] = {
     **{  # those of the literature, which ask for nothing else
         name: {None: Rule(f"rules.{name.replace('-', '_')}:verify", _LEFT)}
         for name in (
-            "phases", "glr", "ellipsoid", "intervals", "static", "alba", "checked-fit",
+            "phases", "glr", "budget", "ellipsoid", "intervals", "static", "alba", "checked-fit",
         )
     },
 }  # fmt: skip
