@@ -181,7 +181,13 @@ def linear(threshold: str, forms: tuple[str, ...] = tuple(ELIMINATIONS)) -> dict
 
 
 FEW = ("", ", eliminates to stop", ", eliminates to stop and to sample")
-UNRELATED = {
+#: with the pairwise threshold, which has a theorem too
+PAIRWISE = {
+    "top-two, pairwise": named("top-two"),
+    "LinGame, pairwise": named("lingame", threshold="pairwise"),
+    "FWS, pairwise": named("fws", threshold="pairwise"),
+}
+UNRELATED = PAIRWISE | {
     "lucb": named("lucb"),
     "uniform": named("uniform"),
     "LinGame": glr("LinGame", "proven", *ELIMINATIONS[""]),
@@ -196,12 +202,12 @@ TOLD = "told a lead"
 def races() -> dict[str, tuple[Instance, float, dict[str, dict[str, Run]]]]:
     """Who runs where."""
     everybody = {
-        PROVEN: OURS | {"rage": named("rage")} | linear("proven"),
+        PROVEN: OURS | {"rage": named("rage")} | PAIRWISE | linear("proven"),
         SLOW: linear("log t"),
         FAST: linear("log log t"),
     }
     few = {
-        PROVEN: OURS | linear("proven", FEW),
+        PROVEN: OURS | PAIRWISE | linear("proven", FEW),
         SLOW: linear("log t", FEW),
         FAST: linear("log log t", FEW),
     }
@@ -216,7 +222,8 @@ def races() -> dict[str, tuple[Instance, float, dict[str, dict[str, Run]]]]:
             f"KN++, zone = the lead ({zone:.2f})": kn(zone),
             f"KN++, zone = half the lead ({zone / 2:.2f})": kn(zone / 2),
         }
-        heuristic = {"PASS-like": round_robin(split), "LinGame": linear("log log t")["LinGame"]}
+        heuristic = {"top-two": named("top-two-heuristic")}
+        heuristic |= {"PASS-like": round_robin(split), "LinGame": linear("log log t")["LinGame"]}
         found[name] = (
             unrelated(*means),
             0.05,
@@ -264,10 +271,12 @@ def ties() -> dict[str, Instance]:
 def contestants_of_ties() -> dict[str, dict[str, Run]]:
     return {
         PROVEN: {"**pooled-peleg**": named("pooled-peleg"), "lucb": named("lucb")}
+        | PAIRWISE
         | linear("proven", TIED_FORMS),
         SLOW: linear("log t", TIED_FORMS),
         FAST: linear("log log t", TIED_FORMS)
-        | {"uniform": named("uniform-heuristic"), "PASS-like": round_robin(split)},
+        | {"top-two": named("top-two-heuristic"), "uniform": named("uniform-heuristic")}
+        | {"PASS-like": round_robin(split)},
     }
 
 
