@@ -317,7 +317,6 @@ def test_a_past_that_says_too_little_is_refused(tmp_path, head, cell, why):
 @pytest.mark.parametrize(
     "more",
     [
-        {"top": 2},
         {"cheapest": True, "within": 0.1},
         {"items": 5},
         {"strata": "d"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -287,6 +288,15 @@ class Rewards:
             np.array(strata, dtype=np.str_) if named else None,
             list(more) if more and more[0] is not None else None,
         )
+
+    def part(self, places: slice | NDArray[np.bool_]) -> Rewards:
+        """Those at some places: from one to another, or where it is said to be one of them."""
+        strata, numbers = None if self.strata is None else self.strata[places], self.numbers
+        if numbers:
+            cut = isinstance(places, slice)
+            numbers = numbers[places] if cut else [*compress(numbers, places)]
+        own = (self.pulls[places], self.arms[places], self.values[places], self.times[places])
+        return Rewards(*own, strata, numbers)
 
 
 ENDLESS = 2**62

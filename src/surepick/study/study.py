@@ -34,9 +34,9 @@ from surepick.storage.records import Event, Holder, Rewards, StudyProgress, Stud
 from surepick.study import chain, export
 from surepick.study.acts import aside, options, registry, rewards, write
 from surepick.study.acts.base import Act, who_of
+from surepick.study.acts.canaries import due, found_in
 from surepick.study.again import AGAIN
 from surepick.study.canaries import CANARIES, Found
-from surepick.study.checks.canaries import due, found_in
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore

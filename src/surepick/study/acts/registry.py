@@ -5,9 +5,9 @@ from __future__ import annotations
 from surepick import plugins
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.study.acts.accept import ACCEPT
-from surepick.study.acts.again import ASK_AGAIN
 from surepick.study.acts.aside import SET_ASIDE
 from surepick.study.acts.base import ActKind
+from surepick.study.acts.canaries import ASK_AGAIN
 from surepick.study.acts.limits import LIMIT
 from surepick.study.acts.options import ADD, RETIRE
 from surepick.study.acts.pause import PAUSE, RESUME, STOP

@@ -159,9 +159,8 @@ class Tally:
 
     def _of_open_batch(self) -> Rewards:
         """The rewards of the open batch as they count; not those of batches after it."""
-        end, kept = int(np.searchsorted(self._open.pulls, self._next)), self._open
-        own = (kept.pulls[:end], kept.arms[:end], kept.values[:end], kept.times[:end])
-        return self._counted(Rewards(*own, None if kept.strata is None else kept.strata[:end]))
+        end = int(np.searchsorted(self._open.pulls, self._next))
+        return self._counted(self._open.part(slice(end)))
 
     def _counted(self, rewards: Rewards) -> Rewards:
         return replace(rewards, values=self._cut(rewards.values))

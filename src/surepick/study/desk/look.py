@@ -33,6 +33,8 @@ class WatchedDesk(Protocol):
     record: StudyRecord
 
     @property
+    def problem(self) -> Problem: ...
+    @property
     def standing(self) -> tuple[int, int] | None: ...
     def load(self) -> tuple[Run, StudyProgress]: ...
     def arms_of(self, pulls: Sequence[int]) -> dict[int, int]: ...
@@ -43,14 +45,21 @@ class Look:
 
     def __init__(self, desk: WatchedDesk) -> None:
         self._desk = desk
+        self._tells = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing is known yet beside the run that stands."""
+        self._standing = self._desk.standing
         self._expected: Expected | None = None
-        self._standing: tuple[int, int] | None = None  # of the run that this is from
-        self._tells, self._until = 0, 0.0  # so far, and how many it is good for
+        self._until = 0.0  # so many tells that is good for, as others tell, too
         self._recent: Rewards | None = None  # the last readings: read, and those told here since
-        self._recent_of: tuple[int, int] | None = None
-        self._recent_until = 0.0  # others tell, too: so many tells that is good for
-        self._problem: Problem | None = None
-        self._problem_of: tuple[int, int] | None = None
+        self._recent_until = 0.0
+
+    def _notice_changes(self) -> None:
+        if self._standing is None or self._standing != self._desk.standing:
+            self._desk.load()
+            self._forget()
 
     def noted(self, told: Sequence[Told], rewards: Sequence[Reward]) -> list[Told]:
         """What was told of these, with a question where an accepted number is far from others."""
@@ -92,7 +101,8 @@ class Look:
 
     def _asked(self, rewards: Sequence[Reward]) -> dict[int, str]:
         """What to ask about, number by number; where an option is new, by what is predicted."""
-        problem = self._problem_now()
+        self._notice_changes()
+        problem = self._desk.problem
         kind = problem.noise_kind
         if not rewards or kind.of_pairs:
             return {}
@@ -133,23 +143,14 @@ class Look:
     def _readings(self, but: list[int]) -> Rewards:
         """The last readings there are, but not those of these pulls."""
         desk = self._desk
-        same = self._recent_of == desk.standing
-        if self._recent is None or not same or self._tells > self._recent_until:
+        self._notice_changes()
+        if self._recent is None or self._tells > self._recent_until:
             last = desk.load()[1].last
             self._recent = desk.storage.read(
                 lambda tx: tx.rewards(desk.record.id, max(0, last - KEPT), last)
             )
-            self._recent_of = desk.standing
             self._recent_until = _AGAIN * self._tells + _MORE
-        kept, found = ~np.isin(self._recent.pulls, but), self._recent
-        more = found.numbers
-        return Rewards(
-            found.pulls[kept],
-            found.arms[kept],
-            found.values[kept],
-            found.times[kept],
-            numbers=more and [one for one, stays in zip(more, kept.tolist()) if stays],
-        )
+        return self._recent.part(~np.isin(self._recent.pulls, but))
 
     def _remember(self, rewards: Sequence[Reward]) -> None:
         """What was told here counts among the last readings at once."""
@@ -171,13 +172,6 @@ class Look:
             numbers=more and more[-KEPT:],
         )
 
-    def _problem_now(self) -> Problem:
-        """The options and kinds of numbers, as of the run that stands."""
-        if self._problem is None or self._problem_of != self._desk.standing:
-            self._problem = self._desk.load()[0].problem
-            self._problem_of = self._desk.standing
-        return self._problem
-
     def _unusual(self, rewards: dict[int, float]) -> dict[int, str]:
         expected = self._expectation(list(rewards))
         if not expected.says_something or not rewards:
@@ -189,8 +183,8 @@ class Look:
     def _expectation(self, but: list[int]) -> Expected:
         """From all rewards so far, but those of these pulls."""
         desk = self._desk
-        same = self._expected is not None and self._standing == desk.standing
-        if self._expected is None or not same or self._tells > self._until:
+        self._notice_changes()
+        if self._expected is None or self._tells > self._until:
             run, at = desk.load()
             if run.samples:
                 self._expected, self._until = Expected(run.problem, typed.measured(run)), math.inf
@@ -202,7 +196,6 @@ class Look:
                 summary = ArmSummary.of(K, told.arms[kept], told.values[kept])
                 self._expected = Expected(run.problem, summary)
                 self._until = _AGAIN * self._tells + _MORE
-            self._standing = desk.standing
         return self._expected
 
 

@@ -199,10 +199,7 @@ class Log(NamedTuple):
 
     def of(self, batch: BatchRecord) -> Rewards:
         ends = np.searchsorted(self.rewards.pulls, [batch.first, batch.first + batch.size])
-        kept, part = self.rewards, slice(*ends)
-        strata = None if kept.strata is None else kept.strata[part]
-        own = (kept.pulls[part], kept.arms[part], kept.values[part], kept.times[part])
-        return Rewards(*own, strata, None if kept.numbers is None else kept.numbers[part])
+        return self.rewards.part(slice(*ends))
 
 
 def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
