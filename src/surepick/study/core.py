@@ -257,10 +257,8 @@ class StudyCore(ABC):
             numbers.
         number
             The further number that was wrong (``"latency"``), instead of the reward.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who corrects it.
+        reason, by
+            Why, and who does it; see :meth:`act`.
         """
         paired = isinstance(value, str) and self.problem.pairing is not None
         said = value if paired else real(value, number or "reward")
@@ -336,10 +334,8 @@ class StudyCore(ABC):
             category may have levels that no option had before. For a study that was made from a
             problem: a :class:`surepick.Problem` with the same features (any behind those are new
             ones), or labels, where options have no features.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who adds them.
+        reason, by
+            Why, and who does it; see :meth:`act`.
         """
         return self.act("add", reason=reason, by=by, **NewOptions.of(options).to_dict())
 
@@ -355,10 +351,8 @@ class StudyCore(ABC):
         ----------
         label
             Which option.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who retires it.
+        reason, by
+            Why, and who does it; see :meth:`act`.
         """
         return self.act("retire", label=label, reason=reason, by=by)
 
@@ -373,10 +367,8 @@ class StudyCore(ABC):
         ----------
         epsilon
             How much worse than the best the answer may be, in the unit of rewards.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who accepts it.
+        reason, by
+            Why, and who does it; see :meth:`act`.
         """
         return self.act("accept", epsilon=epsilon, reason=reason, by=by)
 
@@ -402,10 +394,8 @@ class StudyCore(ABC):
         max_samples, budget
             The most measurements, and the most that they may cost (where options have no costs,
             each costs 1). None leaves a limit as it is, ``"none"`` takes it away.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who changes it.
+        reason, by
+            Why, and who does it; see :meth:`act`.
         """
         given = {"max_samples": as_sent(max_samples), "budget": as_sent(budget)}
         return self.act("limit", reason=reason, by=by, **given)
@@ -496,10 +486,8 @@ class StudyCore(ABC):
         ----------
         period, report
             The name of the period, and what really came of it; see :meth:`record`.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who corrects it.
+        reason, by
+            Why, and who does it; see :meth:`act`.
         """
         sent = sent_report(report)
         return self.act("correct-report", period=period, reason=reason, by=by, **sent)

@@ -110,7 +110,10 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
     """
     record, made = _described_as(spec, None if key is None else _digest(key))
     with _opened(storage, create=True, keep=True) as opened:
-        return Study(opened, _store(opened, record, made), owner=opened is not storage)
+        found = opened.read(lambda tx: _known(tx, record, opened))
+        if found is None:  # else an earlier call made it: nothing has to be worked out
+            found = opened.write(_beginning(opened, record, made))
+        return Study(opened, found, owner=opened is not storage)
 
 
 def store_each(
@@ -170,13 +173,6 @@ def _known(tx: Transaction, record: StudyRecord, storage: Storage) -> StudyRecor
     if there is not None and there.key != record.key:
         raise _taken(record.name, storage)
     return there
-
-
-def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord:
-    found = storage.read(lambda tx: _known(tx, record, storage))
-    if found is not None:
-        return found  # an earlier call made it: nothing has to be worked out
-    return storage.write(_beginning(storage, record, made))
 
 
 def _beginning(
