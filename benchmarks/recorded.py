@@ -9,8 +9,10 @@ changes of the code since then decided anything, without all of the work.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -52,7 +54,7 @@ class Record:
         left = {key: task for key, task in tasks.items() if key not in self.parts}
         print(f"{len(tasks) - len(left)} of {len(tasks)} parts are there", flush=True)
         started = said = saved = time.monotonic()
-        found = local(self.jobs).run(partial(_keyed, function), left.items())
+        found = self._run(function, left)
         for done, (_, (key, result)) in enumerate(found, 1):
             self.parts[key] = result
             now = time.monotonic()
@@ -66,11 +68,21 @@ class Record:
         print(f"{len(left)} parts in {(time.monotonic() - started) / 60:.1f} min", flush=True)
         return {key: self.parts[key] for key in tasks}
 
+    def _run(self, function: Callable[[Any], Any], tasks: Mapping[str, Any]) -> Any:
+        """Other processes load the function by the name of its module, and all that is beside it.
+
+        What a program itself defines would be sent to them instead, and functions that keep their
+        results cannot be.
+        """
+        if function.__module__ == "__main__" and (own := sys.modules["__main__"].__spec__):
+            function = getattr(importlib.import_module(own.name), function.__qualname__)
+        return local(self.jobs).run(partial(_keyed, function), tasks.items())
+
     def _compare(self, tasks: Mapping[str, Any], function: Callable[[Any], Any]) -> dict[str, Any]:
         """Measure some parts of the record again; it stays as it is."""
         there = [key for key in tasks if key in self.parts]
         some = there[:: max(1, math.ceil(len(there) / self.check))]
-        found = local(self.jobs).run(partial(_keyed, function), [(key, tasks[key]) for key in some])
+        found = self._run(function, {key: tasks[key] for key in some})
         for _, (key, result) in found:
             self.checked += 1
             if _without_times(result) != _without_times(self.parts[key]):

@@ -78,6 +78,7 @@ class Processes:
                 left[i] = task
                 yield delayed(_numbered)(function, i, task)
 
+        died: BrokenProcessPool | None = None
         for attempt in range(self.attempts):
             # One BLAS thread per process: small matrices, and the processes fill the cores.
             with parallel_config(backend="loky", inner_max_num_threads=1):
@@ -89,7 +90,8 @@ class Processes:
                     for i, result in cast("Iterator[tuple[int, Any]]", results):
                         yield left.pop(i), result
                     return
-                except BrokenProcessPool:
+                except BrokenProcessPool as error:
+                    died = error
                     _log.warning(
                         "a worker process died; %d open tasks go to a new pool (attempt %d)",
                         len(left),
@@ -98,7 +100,7 @@ class Processes:
         raise WorkerDiedError(
             f"worker processes died {self.attempts} times (out of memory?); run the same command "
             "again, perhaps with fewer --jobs: finished work is kept and not repeated"
-        )
+        ) from died
 
 
 class Dask:
