@@ -44,7 +44,7 @@ def tried(question: str, shape: str) -> str:
         if shape == "pairs":
             more = {"beats": "most"} if "top" in asked else {}
             algorithm = sp.algorithms.get("pairs", delta=0.05, **asked, **more)
-            algorithm.start(sp.Problem.pairs(4), seed=1).ask()
+            algorithm.start(sp.Problem.pairs(4, costs=costs), seed=1).ask()
         elif shape in ("counts", "segments"):
             noise = {"segments": _MIX} if shape == "segments" else noise
             problem = sp.Problem.unstructured(4, noise=noise, numbers=numbers, costs=costs)

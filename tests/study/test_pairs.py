@@ -112,7 +112,7 @@ def test_an_item_of_wins_most_that_is_withdrawn():
 
 REFUSED = {
     "quantile": 0.5,
-    "baseline": "terse",
+    "threshold": 0.5,
     "noise": "yes-no",
     "misfit": 0.1,
     "complete": 5,
@@ -128,7 +128,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_pairs_cannot_have_is_refused_with_words(name):
     given = {name: REFUSED[name]}
-    with pytest.raises(InvalidInputError, match=f"{name}: .*two at a time"):
+    with pytest.raises(InvalidInputError, match=f"{name}: .*(two at a time|a comparison)"):
         StudySpec(name="no", table=OptionTable(Sheet(csv=CSV)), pairs=True, **given)
 
 

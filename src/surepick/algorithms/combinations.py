@@ -55,7 +55,6 @@ _IN_TRAFFIC = (
 )
 _OTHERS = "ask for the best option, the top ones, or those that are better than a baseline"
 _OWN = "limits are shown by options' own measurements, so features cannot be trusted"
-_NO_CLAIMS = "comparisons of two say who beats everyone, or wins most, and make no claims against"
 _CELLS = "limits need further numbers, and a cell of a table has one score"
 
 
@@ -101,7 +100,6 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         ),
     },
     "pairs": {
-        "baseline": Refusal(f"{_NO_CLAIMS} one of the options, for now", "leave baseline out"),
         "threshold": Refusal(
             "a comparison says which of two is better, and not by how much, so no number can be "
             "compared with it",
@@ -112,10 +110,6 @@ REFUSED: dict[str, dict[str, Refusal]] = {
             "a comparison has one of two results, which have no quantiles",
             "leave quantile out",
             never=True,
-        ),
-        "cheapest": Refusal(
-            "comparisons of two do not say yet which options are good enough",
-            "leave cheapest out",
         ),
         **_both(_KEEPING, "a comparison has no further numbers, for now", "leave keep out"),
         "guess": Refusal(

@@ -182,7 +182,9 @@ def shown_lines(text: str) -> str:
 def _named(answer: Answer, study: Study) -> str:
     if answer.guarantee.kind == NOBODY:
         limits = " and ".join(limit_in_words(study.problem, limit) for limit in answer.limits)
-        return f"Answer: no option keeps {shown(limits)}"
+        what = answer.guarantee.promise.what
+        said = f"no option keeps {shown(limits)}" if limits or what is None else what.exact
+        return f"Answer: {said}"
     labels = ", ".join(shown(label) for label in answer.labels)
     if answer.guarantee.kind == IF_ANY:
         return f"Not shown to be the best, but only if any option is: {labels}"

@@ -5,7 +5,7 @@ candidates stand in the order of their costs (and of their numbers, where these 
 is exactly one. C_rs is capital bet on "r is not more than ε below s", F_sx on "s is more than ε
 above x"; each is a supermartingale where what is bet on is not so.
 
-    W_x = ¼ average over s of F_sx + ¼ Π of F over blocks, with the leader of each as s
+    W_x = ¼ average over s of F_sx + ¼ Π of F over blocks, with one s for each, such as who leads
         + ¼ average over r before x of G_r + ¼ Π over r before x of G_r over the blocks r headed
     G_r = least C_rs over all s ≠ r, ruled out or not
 
@@ -60,15 +60,18 @@ class Cheapest:
             setattr(self, name, memory[name])
 
     def pay(
-        self, far: FloatArray, close: FloatArray, near: FloatArray | None, leader: int, head: int
+        self, far: FloatArray, close: FloatArray, near: FloatArray | None, leader: Any, head: int
     ) -> None:
-        """Pay out a block, before which these two were chosen; logs (M, M, J) each."""
+        """Pay out a block, before which these two were chosen; logs (M, M, J) each.
+
+        ``leader`` may be another one against each candidate.
+        """
         grown = total(self.far), total(self.close)
         self.far = self.far + far
         self.close = self.close + close
         if near is not None:
             self.near = self.near + near
-        self.led_far += (total(self.far) - grown[0])[:, leader]
+        self.led_far += (total(self.far) - grown[0])[np.arange(len(far)), leader]
         self.headed[:, head] += (total(self.close) - grown[1])[:, head]
 
     def against(self) -> FloatArray:

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from surepick.algorithms import combinations
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker
 from surepick.arrays import cutoffs
@@ -352,6 +353,8 @@ BEST: dict[str, Any] = {
     "cheapest": False,
     "within": None,
 }
+#: those that can be asked of options that are compared two at a time
+OF_PAIRS_TOO = ("top", "baseline", "claims", "cheapest", "within")
 
 
 def configure(
@@ -390,18 +393,20 @@ def of_pairs(
 ) -> Callable[..., Algorithm]:
     """What makes the algorithm for options that are compared two at a time, asked this."""
     asked = unusual(question)
-    top = asked.pop("top", 1)
-    if asked:
+    for name in asked:
+        if name in OF_PAIRS_TOO:
+            continue
+        if name in combinations.QUESTIONS:
+            combinations.check(name, "pairs")
         raise InvalidInputError(
-            f"{next(iter(asked))}: of options that are compared two at a time, only the one that "
-            "beats everyone or those that win most can be found for now; leave it out"
+            f"{name}: options that are compared two at a time cannot be asked that; leave it out"
         )
     if algorithm not in (DEFAULT, OF_PAIRS):
         raise InvalidInputError(
             f"algorithm: options that are compared two at a time need {OF_PAIRS!r}; leave "
             "algorithm out"
         )
-    return partial(get, OF_PAIRS, **settings, **({"top": top} if top != 1 else {}))
+    return partial(get, OF_PAIRS, **settings, **asked)
 
 
 def compares(algorithm: str) -> bool:

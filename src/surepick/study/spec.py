@@ -40,7 +40,7 @@ from surepick.problem.noise import (
 )
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
-from surepick.run.identify import BEST, compares, configure, of_pairs, unusual
+from surepick.run.identify import BEST, OF_PAIRS_TOO, compares, configure, of_pairs, unusual
 from surepick.study.again import SETTING as AGAIN
 from surepick.study.canaries import SETTING as CANARIES
 from surepick.study.failed import SETTING as FAILED
@@ -61,7 +61,7 @@ _COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all alg
 MOST_SAMPLES = 1_000_000
 #: settings that say something of single measurements
 _NOT_WITH_PAIRS = ("noise", "misfit", "check_fit", "strata", "past", "traffic", "again")
-_NOT_WITH_PAIRS += ("minimise", "cap", "complete", "numbers", "keep", "cheapest")
+_NOT_WITH_PAIRS += ("minimise", "cap", "complete", "numbers", "keep")
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 #: what can be said of the noise and of features, also of a problem
@@ -727,7 +727,8 @@ class StudySpec:
         """The algorithm that compares options two at a time, and its settings."""
         said = {"beats": "most"} if self.borda else {}
         said |= {} if self.confirm is None else {"confirm": self.confirm}
-        said |= {"top": self.top} if self.top != 1 else {}
+        asked = {name: getattr(self, name) for name in OF_PAIRS_TOO}
+        said |= unusual(asked)
         if not isinstance(given, str):
             if said:
                 name = {"beats": "borda"}.get(next(iter(said)), next(iter(said)))
@@ -736,7 +737,8 @@ class StudySpec:
                 )
             return given, settings
         of_pairs(given, {name: getattr(self, name) for name in BEST})
-        self._set(top=1)  # a setting of the algorithm, from here on
+        for name in unusual(asked):  # a setting of the algorithm, from here on
+            self._set(**{name: BEST[name]})
         return OF_PAIRS, settings | said
 
     @cached_property

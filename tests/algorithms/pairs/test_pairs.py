@@ -364,8 +364,8 @@ def test_what_pairs_cannot_do_is_refused_with_words():
     def judge(first, second):
         return 1.0
 
-    for asked in ({"quantile": 0.5}, {"baseline": "a"}, {"threshold": 0.5}):
-        with pytest.raises(InvalidInputError, match="compared two at a time"):
+    for asked in ({"quantile": 0.5}, {"threshold": 0.5}):
+        with pytest.raises(InvalidInputError, match=r"a comparison (says|has)"):
             sp.identify(problem, judge=judge, **asked)
     with pytest.raises(InvalidInputError, match="give judge"):
         sp.identify(problem, lambda arm: 1.0)

@@ -2,16 +2,6 @@
 
 Guarantee: :mod:`surepick.algorithms.pairs.purses` has it, with its proof. Nothing has to be
 known in advance about the judge. A Bradley–Terry fit guides whom to compare and how much to bet.
-
-Comparisons come in blocks that are fixed before any of their results is seen, so that several
-judges can work at once: ``block`` of them, or a tenth of all so far, whichever is more. Blocks may
-overlap: one more is planned by what is known while others are being judged.
-
-Items: each comparison is made on an item of its own, drawn with replacement once the pair is
-chosen. So results of a block are independent given all before, also where two of them happened to
-draw the same item, and their factors multiply; the mean is one over all items. (Several comparisons
-on one item that was drawn for all of them would share its whims: of those only the average is a
-fair factor, and that is worth less than as many items.)
 """
 
 from __future__ import annotations
@@ -22,9 +12,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Pulls, State
-from surepick.algorithms.findings import Known
-from surepick.algorithms.items import by_words
+from surepick.algorithms.base import Algorithm
+from surepick.algorithms.pairs.asked import AskedOfPairs, CheapestUnbeaten, PreferredTo
+from surepick.algorithms.pairs.comparing import OPPONENT, ORDER, PLAN, Comparing
 from surepick.algorithms.pairs.plan import (
     against_all,
     along_cycle,
@@ -38,12 +28,11 @@ from surepick.algorithms.pairs.purses import (
     Comparisons,
     Everyone,
     Most,
-    Record,
     accepted,
     each_arrow,
     highest,
 )
-from surepick.algorithms.questions import Best, Top
+from surepick.algorithms.questions import Against, Best, Cheapest, Top, asked_by, candidate_of
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, RunStateError
@@ -52,11 +41,6 @@ from surepick.problem.noise import NoiseKind
 from surepick.problem.pairs import features_of
 from surepick.promise import IF_ANY, NOBODY, Promise, Promised, in_a_circle
 from surepick.statistics.spending import Spent, each_of_the_best
-from surepick.statistics.strengths import Strengths, fit_strengths
-
-_GROWTH = 0.1  # of all comparisons so far: the next block
-_BLIND, _FAR = 16.0, 1.0  # most that may be out: blocks at the start, and beside what is known
-_ORDER, _OPPONENT, _PLAN, _ITEM = 0, 1, 2, 3  # streams of random numbers
 
 _BEST = {
     "everyone": "the one that beats every other, if there is one,",
@@ -206,6 +190,13 @@ class Pairs(Algorithm):
         that is all that can be said. None: with ``beats="everyone"``.
     block
         The least comparisons in a block, which can be judged at the same time.
+    baseline, claims
+        Find out which options are preferred to this one, a label or a number, and to which it is
+        preferred (within epsilon: in ½ − epsilon to ½ + epsilon of all comparisons). How sure these
+        claims are is up to ``claims``, as for PooledPeleg.
+    cheapest, within
+        Find the cheapest option, by the costs of the problem, that no other one beats in more than
+        ½ + within of all comparisons.
     items
         Number of items, such as test questions, on which options are compared: each comparison is
         on one of them, drawn at random, and what is asked is about their average.
@@ -224,7 +215,12 @@ class Pairs(Algorithm):
     confirm: bool | None = field(default=None, kw_only=True)
     block: int = field(default=8, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
+    baseline: str | int | None = field(default=None, kw_only=True)
+    claims: str = field(default="all", kw_only=True)
+    cheapest: bool = field(default=False, kw_only=True)
+    within: float | None = field(default=None, kw_only=True)
 
+    threshold: ClassVar[None] = None  #: a comparison says nothing of a number
     name: ClassVar[str] = "pairs"
     theorem: ClassVar[str] = (
         "the capital bet against whoever is the answer is a supermartingale; Ville's inequality"
@@ -241,6 +237,16 @@ class Pairs(Algorithm):
         super().__post_init__()
         if self.beats not in _BEST:
             raise InvalidInputError(f"beats must be 'everyone' or 'most'; got {self.beats!r:.80}")
+        object.__setattr__(self, "block", whole(self.block, "block", least=1))
+        if self.items is not None:
+            object.__setattr__(self, "items", whole(self.items, "items", least=1))
+        if self.epsilon >= 0.5:
+            raise InvalidInputError(
+                f"epsilon: shares of comparisons differ by less than 0.5 from a half; got "
+                f"{self.epsilon!r}"
+            )
+        if self._ask_otherwise():
+            return
         if self.confirm is None:
             object.__setattr__(self, "confirm", self.beats == "everyone")
         if not isinstance(self.confirm, bool):
@@ -249,9 +255,6 @@ class Pairs(Algorithm):
             raise InvalidInputError(
                 "confirm: whoever is left wins most, so there is nothing more to show; leave it out"
             )
-        object.__setattr__(self, "block", whole(self.block, "block", least=1))
-        if self.items is not None:
-            object.__setattr__(self, "items", whole(self.items, "items", least=1))
         object.__setattr__(self, "top", whole(self.top, "top", least=1))
         if self.top > 1 and self.beats != "most":
             raise InvalidInputError(
@@ -260,11 +263,32 @@ class Pairs(Algorithm):
             )
         asked = Beats(self.beats, self.confirm) if self.top == 1 else WinMost(self.top)
         object.__setattr__(self, "asked", asked)
-        if self.epsilon >= 0.5:
-            raise InvalidInputError(
-                f"epsilon: shares of comparisons differ by less than 0.5 from a half; got "
-                f"{self.epsilon!r}"
-            )
+
+    def _ask_otherwise(self) -> bool:
+        """Whether something else is asked than who beats everyone, or wins most."""
+        given = (None, self.baseline, None, self.claims, 1, None, self.cheapest, self.within)
+        asked = asked_by(*given)
+        if asked == Best():
+            return False
+        if isinstance(asked, Against):
+            asked = PreferredTo(asked.baseline, None, asked.claims)
+            object.__setattr__(self, "baseline", asked.baseline)
+            object.__setattr__(self, "overlaps", asked.overlaps)
+        else:
+            assert isinstance(asked, Cheapest)
+            asked = CheapestUnbeaten(asked.enough)
+            object.__setattr__(self, "within", asked.enough)
+            if self.epsilon:
+                raise InvalidInputError(
+                    "epsilon: within says by how much the cheapest may be beaten; leave epsilon out"
+                )
+        usual = {"beats": "everyone", "top": 1, "confirm": None}
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                other = "cheapest" if self.cheapest else "baseline"
+                raise InvalidInputError(f"{name}: leave it out, or {other}: one thing is asked")
+        object.__setattr__(self, "asked", asked)
+        return True
 
     def check_problem(self, problem: Problem) -> None:
         super().check_problem(problem)
@@ -287,7 +311,7 @@ class Pairs(Algorithm):
         return self.items
 
     def refuses_options(self, problem: Problem) -> str:
-        if self.top > 1:
+        if self.asked.refuses_options:
             return self.asked.refuses_options
         if self.epsilon:
             return (
@@ -297,7 +321,15 @@ class Pairs(Algorithm):
             )
         return ""
 
+    def baseline_in(self, problem: Problem) -> int | None:
+        return None if self.baseline is None else candidate_of(problem, self.baseline)
+
     def refuses_accepting(self, problem: Problem) -> str:
+        if self.asked.compares or self.asked.within:
+            return (
+                f"the question is {self.asked.words}, which takes epsilon into account from the "
+                "start, or not at all; start a study that asks which option beats every other"
+            )
         if self.confirm:
             return (
                 "where it is to be confirmed that somebody beats every other one, epsilon takes a "
@@ -306,46 +338,33 @@ class Pairs(Algorithm):
             )
         return ""
 
-    def begin(self, problem: Problem, rng: np.random.Generator) -> PairsState:
+    def begin(self, problem: Problem, rng: np.random.Generator) -> Comparing:
         """A fresh state; what is drawn comes from the run's seed."""
+        if self.asked.compares or self.asked.within:
+            return AskedOfPairs(self, problem)
         return PairsState(self, problem)
 
 
-class PairsState(State):
+class PairsState(Comparing):
     """What is known of each option, and of each two."""
 
-    singly = True
-    noise_factor = 0.5  # no result varies more
     saved: ClassVar[tuple[str, ...]] = (
-        *("inside", "blocks", "samples", "out_at", "retired", "changed"),
+        *Comparing.saved,
+        *("inside", "out_at", "retired", "changed"),
     )
-    at_rest = True  # a block is one batch
 
     def __init__(self, config: Pairs, problem: Problem) -> None:
-        assert problem.pairing is not None
-        self.config, self.problem, self.pairing = config, problem, problem.pairing
-        K = self.pairing.options
+        super().__init__(config, problem)
+        self.config, K = config, self.pairing.options
+        self.serves = config.beats == "most"
         self.inside: BoolArray = np.ones(K, dtype=bool)
         most, epsilon = config.beats == "most", config.epsilon
         self.purses = Most(K, epsilon, config.top) if most else Everyone(K, epsilon)
-        self.record = Record(K)
-        self.features = features_of(problem.candidates)
-        self.blocks: list[int] = []  # numbers of the batches that were taken in
-        self._recorded: list[int] | None = None  # the same, as a certificate has them
-        self.samples = 0
         self.out_at = 0  # after how many comparisons nobody was left
         self.retired = np.zeros(K, dtype=bool)
         self.changed = False  # whether options came or went
-        self._fitted: Strengths | None = None
 
     # -- where it stands -------------------------------------------------------------------
-    @property
-    def fitted(self) -> Strengths:
-        """Strengths by a Bradley–Terry model: a guide."""
-        if self._fitted is None:
-            self._fitted = fit_strengths(self.record.counts, self.record.sums, self.features)
-        return self._fitted
-
     @property
     def active(self) -> IntArray:
         return np.flatnonzero(self.inside)
@@ -386,7 +405,7 @@ class PairsState(State):
     def named(self) -> list[int]:
         if self.config.top == 1:
             return [self.leader()]
-        return highest(self._scores(), self.inside, self.config.top).tolist()
+        return highest(self.scores(), self.inside, self.config.top).tolist()
 
     def leader(self) -> int:
         if self.config.top > 1:
@@ -394,44 +413,28 @@ class PairsState(State):
         accepted = self.accepted
         among = accepted if len(accepted) else self.active
         among = among if len(among) else np.flatnonzero(~self.retired)
-        return int(among[int(np.argmax(np.round(self._scores()[among], 9)))])
+        return int(among[int(np.argmax(np.round(self.scores()[among], 9)))])
 
-    def _scores(self) -> FloatArray:
+    def scores(self) -> FloatArray:
         if isinstance(self.purses, Most):
             return self.purses.shares
         return self.fitted.scores()
 
     # -- blocks ----------------------------------------------------------------------------
-    def propose(self, budget: int) -> Pulls:
-        return self._propose(budget, 0)
-
-    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
-        far = max(_BLIND * self._least, _FAR * self.samples)
-        return None if out > far else self._propose(budget, out)
-
     @property
-    def _least(self) -> int:
-        """Comparisons in the first block: everybody is met."""
-        K = self.pairing.options
-        return max(self.config.block, 2 * K if self.config.beats == "most" else K)
+    def least(self) -> int:
+        return max(super().least, 2 * self.pairing.options if self.serves else 0)
 
-    def _propose(self, budget: int, out: int) -> Pulls:
-        """The next block, while so many comparisons are out."""
-        if self.draws is None:
-            raise RunStateError("pairs: the order of two options needs the seed of the run")
-        size = max(self.config.block, math.ceil(_GROWTH * (self.samples + out)))
-        size = min(size if self.samples else max(size, self._least), budget)
-        most = self.config.beats == "most"
-        one, other = self._served(size) if most else self._planned(size, out)
-        # The coin is looked at last: who is compared must not depend on who is shown first.
-        second = (self.draws.words(_ORDER, len(one)) >> np.uint64(63)).astype(bool)
-        first, after = np.where(second, other, one), np.where(second, one, other)
-        return self._pulls(self.pairing.arms(first, after))
+    def pairs(self, size: int, out: int) -> tuple[IntArray, IntArray]:
+        return self._served(size) if self.serves else self._planned(size, out)
 
-    def _pulls(self, arms: IntArray) -> Pulls:
-        """One row for each comparison, numbered as they were planned."""
-        order = np.argsort(arms, kind="stable")
-        return Pulls(arms[order], np.ones(len(arms), dtype=np.int64), order.astype(np.int64))
+    def settle(self, block: Comparisons) -> None:
+        self.purses.settle(block, self.record, self.fitted, self.inside)
+
+    def concluded(self) -> None:
+        self.inside = self.inside & (self.purses.peaks < self._goal)
+        if not self.inside.any() and not self.out_at:
+            self.out_at = self.samples
 
     def _planned(self, size: int, out: int) -> tuple[IntArray, IntArray]:
         """Two options for each comparison, the lower number first."""
@@ -444,7 +447,7 @@ class PairsState(State):
         elif (near := self._nearly_close()) is not None:
             pairs = against_all(*near, size)
         elif len(left) > 1:
-            words = self.draws.words(_PLAN, words_for(K, size))
+            words = self.draws.words(PLAN, words_for(K, size))
             preferred = self.record.preferred(self.fitted)
             preferred[gone] = 0.0  # nobody has to fear them
             lost = ~self.inside & ~gone
@@ -486,48 +489,17 @@ class PairsState(State):
             left = left[~self.purses.settled(leading, self.inside, enough)[left]]
         each = max(1, size // len(left))
         served = np.tile(left, each)[: max(size, 1)] if size < len(left) else np.tile(left, each)
-        words = self.draws.words(_OPPONENT, len(served))
+        words = self.draws.words(OPPONENT, len(served))
         there = np.flatnonzero(~self.retired)
         place = (words % np.uint64(len(there) - 1)).astype(np.int64)
         return served, there[place + (place >= np.searchsorted(there, served))]
-
-    def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
-        items = self.config.items
-        if items is None or pulls.parts is None or self.draws is None:
-            return None
-        words = self.draws.of(self.draws.batch + later).words(_ITEM, int(pulls.parts.max()) + 1)
-        return by_words(words, items)[pulls.parts]
-
-    def observe(self, pulls: Pulls, sums: FloatArray) -> None:
-        parts, number = pulls.parts, self._number()
-        order = np.arange(len(sums)) if parts is None else np.argsort(parts, kind="stable")
-        arms, results = pulls.arms[order], sums[order]
-        first, second = self.pairing.firsts(arms), self.pairing.seconds(arms)
-        served = first
-        if self.config.beats == "most":
-            served = self._who_was_served(first, second, parts, order, number)
-        block = Comparisons(first, second, results, served)
-        self.purses.settle(block, self.record, self.fitted, self.inside)
-        self.record.add(block)
-        self._fitted = None
-        self.samples += len(results)
-        self.blocks.append(number)
-        self.inside = self.inside & (self.purses.peaks < self._goal)
-        if not self.inside.any() and not self.out_at:
-            self.out_at = self.samples
 
     @property
     def _goal(self) -> float:
         """Log capital that rules an option out."""
         return math.log(self.config.top / self.config.delta) - self.purses.moved.racing
 
-    def _number(self) -> int:
-        """The number of the batch that is told."""
-        if self._recorded is not None and len(self.blocks) < len(self._recorded):
-            return self._recorded[len(self.blocks)]
-        return -1 if self.draws is None else self.draws.batch
-
-    def _who_was_served(
+    def served(
         self,
         first: IntArray,
         second: IntArray,
@@ -535,9 +507,11 @@ class PairsState(State):
         order: IntArray,
         number: int,
     ) -> IntArray:
+        if not self.serves:
+            return first
         if parts is None or self.draws is None:
             raise RunStateError("pairs: it is not known whom each comparison served")
-        words = self.draws.of(number).words(_ORDER, int(parts.max()) + 1)
+        words = self.draws.of(number).words(ORDER, int(parts.max()) + 1)
         coins = words[parts[order]] >> np.uint64(63)
         return np.where(coins.astype(bool), second, first)
 
@@ -565,27 +539,6 @@ class PairsState(State):
     def accept(self, config: Pairs) -> None:
         self.config = config
         self.purses.accept(config.epsilon)
-
-    def as_recorded(self, evidence: dict[str, Any]) -> None:
-        blocks = evidence.get("blocks")
-        if isinstance(blocks, list):
-            self._recorded = [int(number) for number in blocks]
-
-    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
-        rows, seen = list[int](), np.zeros_like(counts)
-        whole_ = np.bincount(pulls.arms, minlength=len(counts))
-        if self.config.beats == "most" and (whole_[counts < whole_] > 1).any():
-            raise RunStateError(
-                "pairs: which of two equal comparisons was withdrawn is not known, and with "
-                "'wins most' it matters; correct its result instead"
-            )
-        for row, arm in enumerate(pulls.arms.tolist()):
-            if seen[arm] < counts[arm]:
-                rows.append(row)
-                seen[arm] += 1
-        kept = np.array(rows, dtype=np.int64)
-        assert pulls.parts is not None
-        return Pulls(pulls.arms[kept], pulls.counts[kept], pulls.parts[kept])
 
     # -- what is said of it ----------------------------------------------------------------
     def spent(self) -> dict[str, float]:
@@ -623,26 +576,8 @@ class PairsState(State):
         also = Promise(circle.risk, in_a_circle(", ".join(beaten))) if found else None
         return Promise(config.delta, NO_ONE, config.theorem, also=also)
 
-    def won(self) -> FloatArray:
-        leader, met = self.leader(), self.record.met
-        nothing = np.full(len(met), math.nan)
-        return np.divide(self.record.won[leader], met[leader], out=nothing, where=met[leader] > 0)
-
-    def now(self) -> Known | None:
-        if not self.samples:
-            return None
-        scores, fitted = self._scores(), self.fitted
-        K, leader = len(scores), self.leader()
-        slopes = fitted.preferred()
-        slopes = slopes * (1.0 - slopes) / (K - 1)
-        np.fill_diagonal(slopes, 0.0)
-        directions = np.diag(slopes.sum(axis=1)) - slopes  # of the scores, by strengths
-        apart = directions[leader] - directions
-        error = np.sqrt(np.maximum(((apart @ fitted.covariance) * apart).sum(axis=1), 0.0))
-        ends = np.full(K, math.inf)
-        behind = scores[leader] - scores
-        p_value = np.minimum(1.0, self.config.top * np.exp(-self.purses.peaks))
-        return Known(scores, behind, error, -ends, ends, p_value)
+    def p_values(self) -> FloatArray:
+        return np.minimum(1.0, self.config.top * np.exp(-self.purses.peaks))
 
     def progress(self) -> FloatArray:
         return np.clip(self.purses.peaks / self._goal, 0.0, 1.0)
@@ -666,11 +601,9 @@ class PairsState(State):
     # -- saving ----------------------------------------------------------------------------
     def save(self) -> dict[str, Any]:
         own = {f"purse_{name}": getattr(self.purses, name) for name in self.purses.saved}
-        return super().save() | own | {"counts": self.record.counts, "sums": self.record.sums}
+        return super().save() | own
 
     def load(self, memory: dict[str, Any]) -> None:
         super().load(memory)
         for name in self.purses.saved:
             setattr(self.purses, name, memory[f"purse_{name}"])
-        self.record.counts, self.record.sums = memory["counts"], memory["sums"]
-        self._fitted = None

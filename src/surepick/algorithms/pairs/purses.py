@@ -111,6 +111,7 @@ from surepick.statistics.strengths import Strengths
 WEIGHTS = np.array([0.5, 0.125, 0.125, 0.125, 0.125])
 FIXED = np.array([0.1, 0.3, 0.7, 1.2])
 SLOPE = 3.6
+CAP = 0.9  # of the largest stake that cannot lose everything
 FROM = 0.47  # of p̂, below which nothing is bet on a rival
 OWN = 10.0  # comparisons that the fit counts for, beside a pair's own
 
@@ -154,9 +155,46 @@ class Record:
         """How many of them the row won; ties count half."""
         return self.sums + (self.counts - self.sums).T
 
+    def shares(self) -> FloatArray:
+        """How often the row is preferred to the column, as it seems, drawn a little towards ½."""
+        return (self.won + 1.0) / (self.met + 2.0)
+
     def preferred(self, fitted: Strengths) -> FloatArray:
         """p̂ of "the row is preferred to the column": the fit, and their own comparisons."""
         return (self.won + OWN * fitted.preferred()) / (self.met + OWN)
+
+
+class Round:
+    """A block of comparisons, with stakes on rivals that are preferred as often as it seems."""
+
+    def __init__(self, block: Comparisons, preferred: FloatArray) -> None:
+        self._xs = np.concatenate([block.first, block.second])
+        self._rs = np.concatenate([block.second, block.first])
+        self._won = np.concatenate([1.0 - block.result, block.result])  # by the rival
+        self._preferred = preferred  # the row to the column
+
+    def beats(self, by: float = 0.0) -> FloatArray:
+        """Log payoffs of "r is preferred to x in more than ½ − ``by``", (x, r, stake)."""
+        found = np.zeros((*self._preferred.shape, len(WEIGHTS)))
+        stakes = _stakes(self._preferred[self._rs, self._xs] + by, by)
+        gained = np.log1p(stakes * (self._won - 0.5 + by)[:, None])
+        np.add.at(found, (self._xs, self._rs), gained)
+        return found
+
+    def between(self, xs: IntArray, rs: IntArray) -> Between:
+        """Bets on each of ``rs`` (columns) against each of ``xs`` (rows)."""
+        return Between(self, xs, rs)
+
+
+class Between:
+    """Bets between some options, before it is said how much more one has to be preferred."""
+
+    def __init__(self, round: Round, xs: IntArray, rs: IntArray) -> None:
+        self._round, self._some = round, np.ix_(xs, rs)
+
+    def paid(self, by: float = 0.0, prior: float = 1.0) -> FloatArray:
+        """Log payoffs of "r is preferred to x in more than ½ − ``by``", (xs, rs, stakes)."""
+        return self._round.beats(by)[self._some]
 
 
 def each_arrow(K: int, delta: float) -> float:
@@ -226,17 +264,10 @@ class Everyone(_Purses):
         self, block: Comparisons, before: Record, fitted: Strengths, here: BoolArray
     ) -> None:
         """Bet on a block, by what was known before it."""
-        p = before.preferred(fitted)  # of the row
-        for x, r, won in (
-            (block.first, block.second, 1.0 - block.result),
-            (block.second, block.first, block.result),
-        ):
-            stakes = _stakes(p[r, x])
-            np.add.at(self.pairs, (x, r), np.log1p(stakes * (won - 0.5)[:, None]))
-            if self.epsilon:
-                stakes = _stakes(p[r, x] + self.epsilon)
-                gained = (won - 0.5 + self.epsilon)[:, None]
-                np.add.at(self.near, (r, x), np.log1p(stakes * gained))
+        round = Round(block, before.preferred(fitted))
+        self.pairs += round.beats()
+        if self.epsilon:
+            self.near += np.swapaxes(round.beats(self.epsilon), 0, 1)
         held = _log_average(self._held())
         self.peaks = np.maximum(self.peaks, held)
         self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
@@ -449,11 +480,11 @@ def _grown(table: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return found
 
 
-def _stakes(p: FloatArray) -> FloatArray:
-    """Stakes on rivals that are preferred with these probabilities, (n, J)."""
+def _stakes(p: FloatArray, by: float) -> FloatArray:
+    """Stakes on rivals that are preferred with these probabilities, (n, J); none loses all."""
     follows = np.clip(SLOPE * (p - 0.5), 0.0, SLOPE / 2)
     fixed = np.where((p > FROM)[:, None], FIXED, 0.0)
-    return np.column_stack([follows, fixed])
+    return np.minimum(np.column_stack([follows, fixed]), CAP / (0.5 - min(by, 0.0)))
 
 
 def _lead_stakes(edge: FloatArray, spread: FloatArray) -> FloatArray:

@@ -79,11 +79,11 @@ def summary_of(run: Run) -> Summary:
     answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
     if run.stopped and run.state.claims() is not None:
         answer = counted(run.standing()["state"])
+    elif run.stopped and not run.state.left():  # compared two at a time, and none beats every other
+        answer = "nobody"
     promise = run.state.promise() if run.stopped else None
     if promise is not None and promise.kind == IF_ANY:
         answer = f"{answer}, if any is"
-    if run.stopped and not run.state.left():  # compared two at a time, and none beats every other
-        answer = "nobody"
     options = len(problem.option_labels) - len(run.retired)
     return Summary(run.batches, options, run.state.left(), answer)
 

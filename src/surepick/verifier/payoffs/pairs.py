@@ -21,12 +21,13 @@ from surepick.verifier.estimate import log_sum
 from surepick.verifier.options import pair_of
 from surepick.verifier.order import random_words
 
-_SHARES = np.log([1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])  # of the five stakes
-ACCOUNTS = len(_SHARES)
+SHARES = np.log([1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])  # of the five stakes
+ACCOUNTS = len(SHARES)
 _FIXED = np.array([0.1, 0.3, 0.7, 1.2])
 _FIXED_LEADS = np.array([0.05, 0.15, 0.35, 0.6])
 _SLOPE, _FROM, _OWN, _RIDGE = 3.6, 0.47, 10.0, 0.5
 _SHARE, _MOST, _FROM_LEAD = 0.9, 0.9, -0.0131
+_CAP = 0.9  # of the stake that may lose everything
 _ORDER, _OPPONENT = 6, 7  # streams of random numbers
 
 
@@ -128,6 +129,10 @@ class Seen:
             self.n[one.first, one.second] += 1
             self.s[one.first, one.second] += one.y
 
+    def shares(self) -> np.ndarray:
+        """How often the row was preferred to the column, drawn a little towards a half."""
+        return (self.s + (self.n - self.s).T + 1.0) / (self.n + self.n.T + 2.0)
+
     def expected(self) -> np.ndarray:
         """How likely the row is preferred to the column."""
         theta, bias = self.fit()
@@ -169,10 +174,26 @@ class Seen:
 
 
 # -- what stakes pay -----------------------------------------------------------------------
-def paid(p: float, gain: float) -> np.ndarray:
-    """On somebody who is preferred with this probability, as it seems, where it gains so much."""
+class Round:
+    """A block, with what was expected before it."""
+
+    def __init__(self, block: list[Comparison], expected: np.ndarray) -> None:
+        self._block, self._expected = block, expected
+
+    def beats(self, by: float = 0.0) -> np.ndarray:
+        """What bets on "r is preferred to x in more than ½ − by" paid, (x, r, stakes)."""
+        found = np.zeros((*self._expected.shape, ACCOUNTS))
+        for a, b, y, _ in self._block:
+            for x, r, won in ((a, b, 1.0 - y), (b, a, y)):
+                found[x, r] += _paid(self._expected[r, x] + by, won - 0.5 + by, 0.5 - by)
+        return found
+
+
+def _paid(p: float, gain: float, worst: float) -> np.ndarray:
+    """On who seems to be preferred this often, and gains this; it might lose the worst."""
     follows = min(max(_SLOPE * (p - 0.5), 0.0), _SLOPE / 2)
-    return np.log1p(np.append(follows, _FIXED * (p > _FROM)) * gain)
+    stakes = np.append(follows, _FIXED * (p > _FROM))
+    return np.log1p(np.minimum(stakes, _CAP / max(worst, 0.5)) * gain)
 
 
 def paid_for_leads(edge: float, spread: float, gains: np.ndarray) -> np.ndarray:
@@ -184,4 +205,12 @@ def paid_for_leads(edge: float, spread: float, gains: np.ndarray) -> np.ndarray:
 
 def mixed(logs: np.ndarray) -> np.ndarray:
     """The mixture over the five stakes, which come last."""
-    return log_sum(logs + _SHARES)
+    return log_sum(logs + SHARES)
+
+
+def costs_of_options(costs: np.ndarray, K: int) -> np.ndarray:
+    """What each option costs, from what pairs of at least three do, to nine digits."""
+    with_first = [costs[k * (k - 1)] for k in range(1, K)]
+    first = (with_first[0] + with_first[1] - costs[4]) / 2  # arm 4 is (1, 2)
+    found = np.array([first, *(both - first for both in with_first)])
+    return np.round(found / found.max(), 9)

@@ -93,6 +93,8 @@ _RULES: dict[str, dict[str | None, Rule]] = {
     "pairs": {
         None: Rule("questions.pairs:verify", "questions.pairs:conclude"),
         "top": Rule("questions.pairs:verify", "questions.pairs:conclude", lists=_CHOSEN),
+        "cheapest": Rule("questions.pairs:verify_cheapest", "questions.pairs:conclude_cheapest"),
+        "claims": Rule("questions.pairs:verify_claims", _CLAIMS, lists=_COMPARED),
     },
     **{  # those of the literature, which ask for nothing else
         name: {None: Rule(f"rules.{name.replace('-', '_')}:verify", _LEFT)}

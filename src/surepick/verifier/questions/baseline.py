@@ -118,11 +118,53 @@ def verify_on_table(check: Check) -> Comparison:
     return sides.conclusion()
 
 
-class _OnTable(Question):
-    """Claims on a table: one that nothing to come can change needs no capital.
+class Sides:
+    """Capital on both sides of a baseline with equal weights, and what was claimed.
 
-    Who is decided meets no further items, and keeps the capital that it had when it was claimed.
+    Who is decided is bet on no more, and keeps the capital that it had when it was claimed.
     """
+
+    def __init__(self, check: Check, asked: Comparison, start: np.ndarray) -> None:
+        self.check = check
+        self.others = [x for x in range(len(check.candidates)) if x != asked.baseline]
+        self._sides, self._closer = (Purses((2, len(self.others)), start) for _ in range(2))
+        self.claims = Claims(check, asked, CLAIMS, self.others)
+        self.kinds = 3 if check.epsilon > 0 else 2
+        self._closed = Closed(np.ones((self.kinds, len(self.others))), true_together(self.kinds))
+        self.settled = 0
+
+    @property
+    def open(self) -> list[int]:
+        """The places of those about whom nothing is claimed."""
+        return [place for place, kind in enumerate(self.claims.made) if kind is None]
+
+    def pay(self, better: np.ndarray, worse: np.ndarray) -> None:
+        """Pay out a block to those, (n, accounts) on either side."""
+        self._sides.logs[:, self.open] += np.stack([better, worse])
+
+    def pay_close(self, *both: np.ndarray) -> None:
+        """What bets on not being far worse, and not far better, paid."""
+        self._closer.logs[:, self.open] += np.stack(both)
+
+    def settle(self, certain: np.ndarray | None = None) -> None:
+        """The claims after a block; ``certain`` are those that take no capital."""
+        self.settled += 1
+        closed = self._closed if self.claims.all_right else None
+        self.claims.take(self.settled, self._capital(), closed, 1e-6, certain)
+
+    def _capital(self) -> np.ndarray:
+        close = [self._closer.total.min(axis=0)] if self.kinds > 2 else []
+        return np.array([*self._sides.total, *close])
+
+    def conclusion(self, certain: np.ndarray | None = None) -> Comparison:
+        """What was shown when the last block was settled."""
+        if not self.claims.all_right:
+            self.claims.on_average(self._capital(), 2, certain)
+        return self.claims.conclusion()
+
+
+class _OnTable(Question):
+    """Claims on a table: one that nothing to come can change needs no capital."""
 
     def __init__(self, check: Check, table: Table, asked: Comparison) -> None:
         self.check, self.table, self.asked, self.level = check, table, asked, 0.0
@@ -130,35 +172,27 @@ class _OnTable(Question):
             share = table.share(asked.threshold)
             check.demand(0 <= share <= 1, "the threshold is out of bounds")
             self.level = share * table.unit
-        others = [x for x in range(len(check.arms)) if x != asked.baseline]
-        self.sides, self.closer = (Purses((2, len(others)), np.log(STAKES)) for _ in range(2))
-        self.claims = Claims(check, asked, CLAIMS, others)
-        kinds = 3 if check.epsilon > 0 else 2
-        self.closed = Closed(np.ones((kinds, len(others))), true_together(kinds))
-        self.certain = np.zeros((kinds, len(others)), dtype=bool)
-        self.settled = 0
+        self.sides = Sides(check, asked, np.log(STAKES))
+        self.certain = np.zeros((self.sides.kinds, len(self.sides.others)), dtype=bool)
 
     def measured(self) -> list[int]:
         base = [] if self.asked.baseline is None else [self.asked.baseline]
-        return sorted([*self.claims.open, *base])
+        return sorted([*self.sides.claims.open, *base])
 
     def settle(self, note: Noted, first: int, where: str) -> None:
-        self.settled += 1
-        table, claims = self.table, self.claims
-        rows = [place for place, kind in enumerate(claims.made) if kind is None]
+        table, sides, rows = self.table, self.sides, self.sides.open
         if note.bets:
             own = table.scores[:, : table.met]
             base = self.level if self.asked.baseline is None else own[self.asked.baseline]
-            up = (own[[claims.others[row] for row in rows]] - base) / table.unit
-            slack = table.slack / table.unit
-            for side, leads in enumerate((up, -up)):
-                self.sides.logs[side, rows] += sum(paid(leads, first, table.items))
-                if self.check.epsilon > 0:
-                    self.closer.logs[side, rows] += sum(paid(leads, first, table.items, slack))
+            up = (own[[sides.others[row] for row in rows]] - base) / table.unit
+            sides.pay(*(np.sum(list(paid(own, first, table.items)), axis=0) for own in (up, -up)))
+            if self.check.epsilon > 0:
+                slack = table.slack / table.unit
+                near = (list(paid(own, first, table.items, slack)) for own in (up, -up))
+                sides.pay_close(*(np.sum(one, axis=0) for one in near))
         for row in rows:
-            self.certain[:, row] = self._certain(claims.others[row])
-        closed = self.closed if claims.all_right else None
-        claims.take(self.settled, self._capital(), closed, 1e-6, self.certain)
+            self.certain[:, row] = self._certain(sides.others[row])
+        sides.settle(self.certain)
 
     def _certain(self, x: int) -> list[bool]:
         """What nothing that is to come can change about an option."""
@@ -178,14 +212,8 @@ class _OnTable(Question):
         found = [low > close, high < -close, low >= -slack and high <= slack]
         return found[: len(self.certain)]
 
-    def _capital(self) -> np.ndarray:
-        close = [self.closer.total.min(axis=0)] if self.check.epsilon > 0 else []
-        return np.array([*self.sides.total, *close])
-
     def conclusion(self) -> Comparison:
         """What was shown when the last block was settled."""
-        if not self.claims.all_right:
-            self.claims.on_average(self._capital(), 2, self.certain)
+        found = self.sides.conclusion(self.certain)
         ended = self.table.whole(self.measured())  # who is left ties
-        found = self.claims.conclusion()
         return found._replace(open=[]) if ended else found

@@ -41,12 +41,18 @@ def verify(check: Check) -> list[int]:
     return raced(check, lambda everyone: _Cheapest(check, everyone, within))
 
 
-def _read(check: Check) -> float:
+def read_within(check: Check) -> float:
+    """How far below the best is good enough, which must be what the algorithm was set to."""
     asked = exact.mapping(check.evidence["question"], "the question")
     within = exact.number(asked["cheapest"], "how far below the best is good enough")
     check.demand(within > 0 and set(asked) == {"cheapest"}, "the question makes no sense")
     own = check.settings.get("cheapest") is True and check.settings.get("within") == within
     check.demand(own, "the question is not the one that the algorithm was set to")
+    return within
+
+
+def _read(check: Check) -> float:
+    within = read_within(check)
     check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
     check.demand(len(check.distinct()) == len(check.candidates), "two candidates are the same")
     cheapest = f"the cheapest option {check.kind.good(within)}"
@@ -58,11 +64,12 @@ def _read(check: Check) -> float:
     return within
 
 
-def _costs(check: Check) -> np.ndarray:
+def read_costs(check: Check) -> np.ndarray:
+    """What each arm costs."""
     held = check.body["problem"].get("costs")
     check.demand(held is not None, "it does not say what options cost")
     found = exact.numbers(held, "the costs")
-    check.demand(len(found) == len(check.candidates), "not every option has a cost")
+    check.demand(len(found) == len(check.arms), "not everything that is measured has a cost")
     return found
 
 
@@ -71,12 +78,11 @@ class _Cheapest(Race):
 
     def __init__(self, check: Check, candidates: np.ndarray, within: float) -> None:
         super().__init__(check, candidates)
-        M, costs = len(candidates), _costs(check)
+        M, costs = len(candidates), read_costs(check)
         self.within = within / check.noise
         self.seems_within = self.within * (_PER_WIN if self.known.payoff.counts_wins else 1.0)
         self.order = sorted(range(M), key=lambda i: (costs[i], i))
-        self.far, self.good, self.near = (Purses((M, M), self.start) for _ in range(3))
-        self.on_leaders, self.on_heads = np.zeros(M), np.zeros((M, M))
+        self.purses, self.near = OfAll(self.order, self.start), Purses((M, M), self.start)
         self.logs = np.zeros(M)
 
     def rivals(self, note: Noted, where: str) -> np.ndarray:
@@ -90,13 +96,12 @@ class _Cheapest(Race):
         behind = -round.seems(everyone, leader)[0]
         size = round.size + float(np.abs(behind).max()) + round.outlook.scale
         self._check_rivals(leader, head, behind, _CLOSE * size, where)
-        far = self.far.pay(round.beats(everyone, everyone, -self.within))
-        good = self.good.pay(round.beats(everyone, everyone, self.within))
+        far = round.beats(everyone, everyone, -self.within)
+        self.purses.pay(far, round.beats(everyone, everyone, self.within), leader, head)
         if self.epsilon > 0:
             self.near.pay(round.beats(everyone, everyone, self.within + self.epsilon))
-        self.on_leaders += far[:, leader]
-        self.on_heads[:, head] += good[:, head]
-        self.logs[self.alive] = self._worked_out()[self.alive]
+        logs = self.purses.against() + self.close.shares.racing
+        self.logs[self.alive] = logs[self.alive]
 
     def _check_rivals(
         self, leader: int, head: int, behind: np.ndarray, close: float, where: str
@@ -116,10 +121,6 @@ class _Cheapest(Race):
             fine &= in_turn.index(head) <= in_turn.index(surely[0])
         check.demand(fine, f"{where}: {name[head]} did not seem to be the cheapest good enough")
 
-    def _worked_out(self) -> np.ndarray:
-        own = self.far.total, self.good.total, self.on_leaders, self.on_heads
-        return _formula(*own, self.order) + self.close.shares.racing
-
     def log_capital(self) -> np.ndarray:
         return self.logs
 
@@ -138,23 +139,38 @@ class _Cheapest(Race):
         check.checked += M - 1
 
 
-def _formula(
-    far: np.ndarray,
-    good: np.ndarray,
-    on_leaders: np.ndarray,
-    on_heads: np.ndarray,
-    order: list[int],
-) -> np.ndarray:
-    """log W of all candidates, in the order of their costs."""
-    own = np.logaddexp.reduce(without_own(far, -math.inf), axis=1) - math.log(len(far) - 1)
-    found = np.logaddexp(own, on_leaders) - math.log(2)
-    least, heads = (without_own(logs, math.inf).min(axis=0) for logs in (good, on_heads))
-    for number, place in enumerate(order):
-        before = order[:number]
-        if before:
-            cheaper = np.logaddexp(averaged(least[before]), heads[before].sum()) - math.log(2)
-            found[place] = np.logaddexp(found[place], cheaper) - math.log(2)
-    return found
+class OfAll:
+    """Purses of all pairs of candidates, (x, s), in the ways of the formula."""
+
+    def __init__(self, order: list[int], start: np.ndarray) -> None:
+        M = len(order)
+        self.order = order
+        self._far, self._good = (Purses((M, M), start) for _ in range(2))
+        self._on_leaders, self._on_heads = np.zeros(M), np.zeros((M, M))
+
+    def pay(self, far: np.ndarray, good: np.ndarray, leader: int | np.ndarray, head: int) -> None:
+        """Pay out a block, before which these were chosen; ``leader`` may be one for each."""
+        self._on_leaders += self._far.pay(far)[np.arange(len(self.order)), leader]
+        self._on_heads[:, head] += self._good.pay(good)[:, head]
+
+    def not_beaten(self, x: int) -> np.ndarray:
+        """Log capital on "this one is good enough beside s", for all others s."""
+        return without_own(self._good.total, math.inf)[:, x]
+
+    def against(self) -> np.ndarray:
+        """Log capital against each being the answer."""
+        far = without_own(self._far.total, -math.inf)
+        own = np.logaddexp.reduce(far, axis=1) - math.log(len(far) - 1)
+        found = np.logaddexp(own, self._on_leaders) - math.log(2)
+        least, heads = (
+            without_own(logs, math.inf).min(axis=0) for logs in (self._good.total, self._on_heads)
+        )
+        for number, place in enumerate(self.order):
+            before = self.order[:number]
+            if before:
+                cheaper = np.logaddexp(averaged(least[before]), heads[before].sum()) - math.log(2)
+                found[place] = np.logaddexp(found[place], cheaper) - math.log(2)
+        return found
 
 
 # -- on a table that could be filled in -----------------------------------------------------------
@@ -178,13 +194,12 @@ class _OnTable(Question):
     """The cheapest on a table; what nothing to come can change needs no capital."""
 
     def __init__(self, check: Check, table: Table, within: float) -> None:
-        K, costs = len(check.arms), _costs(check)
+        K, costs = len(check.arms), read_costs(check)
         self.check, self.table, self.goal = check, table, -math.log(check.delta)
         share = within / (check.kind.high - check.kind.low) * table.items * table.unit
         self.slack = math.floor(share * (1.0 + 1e-12) + 1e-9)
         self.order = sorted(range(K), key=lambda i: (costs[i], i))
-        self.far, self.good = (Purses((K, K), np.log(STAKES)) for _ in range(2))
-        self.on_leaders, self.on_heads = np.zeros(K), np.zeros((K, K))
+        self.purses = OfAll(self.order, np.log(STAKES))
         self.alive, self.logs = np.ones(K, dtype=bool), np.zeros(K)
         self.last = self.order[0]  # who would have been named last
 
@@ -221,10 +236,8 @@ class _OnTable(Question):
         good = np.sum(list(paid(leads, first, table.items, by)), axis=0)
         for one in (far, good):
             one[np.arange(len(own)), np.arange(len(own))] = 0.0
-        self.on_leaders += self.far.pay(far)[:, leader]
-        self.on_heads[:, head] += self.good.pay(good)[:, head]
-        logs = _formula(self.far.total, self.good.total, self.on_leaders, self.on_heads, self.order)
-        self.logs[self.alive] = logs[self.alive]
+        self.purses.pay(far, good, leader, head)
+        self.logs[self.alive] = self.purses.against()[self.alive]
 
     def _head(self, met: int) -> int:
         """The cheapest that is in and seemed good enough after so many items, or the best."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -35,17 +36,24 @@ from surepick.verifier.formulas import averaged, without_own
 from surepick.verifier.options import Turns, at_first
 from surepick.verifier.payoffs.pairs import (
     ACCOUNTS,
-    Comparison,
+    SHARES,
+    Round,
     Seen,
     check_pairs,
+    costs_of_options,
     features_of,
     mixed,
     numbered,
-    paid,
     paid_for_leads,
     read_comparisons,
 )
+from surepick.verifier.payoffs.pairs import (
+    Comparison as Compared,
+)
 from surepick.verifier.questions.answers import Chosen, check_left, conclude_chosen, read_top
+from surepick.verifier.questions.baseline import Sides
+from surepick.verifier.questions.cheapest import OfAll, read_costs, read_within
+from surepick.verifier.questions.claims import Comparison, read_question
 from surepick.verifier.stated import Stated
 from surepick.verifier.statement import THEOREMS, check_statement, resting, settle, sure, withdrawn
 
@@ -112,6 +120,94 @@ def _how_many(check: Check, beats: str) -> int:
     return m
 
 
+# -- questions of measurements -------------------------------------------------------------
+def _rounds(check: Check) -> Iterator[tuple[Round, Seen]]:
+    """Block by block, with what was seen before each."""
+    check.demand(not Turns(check).any, "options come and go, and its question is about these")
+    K = len(check.candidates)
+    seen = Seen(K)
+    seen.take(features_of(check, K))
+    for number, batch in numbered(check):
+        block = read_comparisons(check, number, batch, None)
+        yield Round(block, seen.expected()), seen
+        seen.add(block)
+        check.checked += len(block)
+
+
+def verify_claims(check: Check) -> Comparison:
+    """What was shown of options beside one of them, by comparisons with it."""
+    check_pairs(check)
+    asked = read_question(check)
+    base = asked.baseline
+    check.demand(base is not None, "a comparison says nothing of a number")
+    check.risk += check.delta
+    sides, near = Sides(check, asked, SHARES), check.epsilon
+    for round, _ in _rounds(check):
+        some = [sides.others[place] for place in sides.open]
+        plain = round.beats()
+        sides.pay(plain[base, some], plain[some, base])
+        if near > 0:
+            wide = round.beats(near)
+            sides.pay_close(wide[base, some], wide[some, base])
+        sides.settle()
+    return sides.conclusion()
+
+
+class Unbeaten(NamedTuple):
+    """What was shown of the cheapest that is good enough."""
+
+    within: float
+    left: list[int]
+    shown: bool  #: that the only one left is good enough
+
+
+def verify_cheapest(check: Check) -> Unbeaten:
+    """Who is left, and whether it is shown that nobody beats it by more."""
+    check_pairs(check)
+    within, K = read_within(check), len(check.candidates)
+    check.demand(within < 0.5 and check.epsilon == 0, "no share of comparisons is so large")
+    check.demand(K >= 3, "of two options it is not known what each costs")
+    costs = costs_of_options(read_costs(check), K)
+    check.risk += check.delta
+    order = sorted(range(K), key=lambda i: (costs[i], i))
+    purses, goal = OfAll(order, SHARES), -math.log(check.delta)
+    alive, logs = np.ones(K, dtype=bool), np.zeros(K)
+    for round, seen in _rounds(check):
+        shares = without_own(seen.shares(), 0.0)
+        worst, in_turn = shares.max(axis=0), [x for x in order if alive[x]]
+        fine = [x for x in in_turn if worst[x] <= 0.5 + within]
+        head = fine[0] if fine else min(in_turn, key=lambda x: worst[x], default=order[0])
+        far, good = round.beats(-within), round.beats(within)
+        purses.pay(far, good, shares.argmax(axis=0), head)
+        logs[alive] = purses.against()[alive]
+        alive &= logs < goal + 1e-9
+    recorded = exact.numbers(check.evidence["log_capital"], "its capital")
+    check.demand(len(recorded) == K, "it has not one capital for each option")
+    check.agree_all(recorded, logs, lambda i: f"the capital against option {i}", _CLOSE)
+    left = np.flatnonzero(alive).tolist()
+    enough = goal + math.log(K) - 1e-9
+    shown = len(left) == 1 and purses.not_beaten(left[0]).min() >= enough
+    return Unbeaten(within, left, bool(shown))
+
+
+def conclude_cheapest(check: Check, found: Unbeaten) -> None:
+    """The claim must follow from who is left."""
+    kind, most = check.claim["guarantee"], f"{0.5 + found.within:.12g} of all comparisons"
+    check.best = f"the cheapest option that no other option beats in more than {most}"
+    if kind == "none":
+        check.best += ", if there is one,"
+    if not found.left:
+        check.demand(kind in ("nobody", "heuristic"), "all options are ruled out, and it names one")
+        check_left(check, found.left, kind)
+        _settle_nobody(check, f"every option is beaten by another one in more than {most}", [])
+        return
+    check_left(check, found.left, "pac", "heuristic", "none")
+    if kind == "pac":
+        check.demand(len(found.left) == 1, "other candidates are still in the race")
+        check.demand(found.shown, "it is not shown that no other option beats it by more")
+    check_statement(check, len(found.left))
+
+
 # -- what may be concluded ----------------------------------------------------------------
 def conclude(check: Check, found: Found) -> None:
     """The claim must follow from what was shown."""
@@ -128,7 +224,7 @@ def conclude(check: Check, found: Found) -> None:
         fits = kind in ("nobody", "heuristic")
         check.demand(fits, "all options are ruled out, and it names one")
         check_left(check, left, kind)
-        _conclude_nobody(check, found.cycle)
+        _settle_nobody(check, "no option beats every other", found.cycle)
         return
     check_left(check, left, "pac", "eps-pac", "if-any", "heuristic", "none")
     if kind == "pac":
@@ -161,10 +257,10 @@ def _conclude_everyone(check: Check, found: Found, kind: str, chosen: int) -> No
             check.best = check.near
 
 
-def _conclude_nobody(check: Check, cycle: list[int]) -> None:
+def _settle_nobody(check: Check, what: str, cycle: list[int]) -> None:
     names = [check.label(i) for i in cycle]
     arrows = [f"{a!r} beats {b!r}" for a, b in zip(names, [*names[1:], *names[:1]])]
-    due = Stated("no option beats every other", sure(check.delta), THEOREMS["pairs"])
+    due = Stated(what, sure(check.delta), THEOREMS["pairs"])
     if arrows:
         due = replace(due, also=", ".join(arrows), also_sure=sure(check.delta / 2))
     said = resting(check, due, check.kind.rests_on(items=False))
@@ -198,7 +294,7 @@ class _Book(ABC):
     def leave(self, who: int) -> None: ...
 
     @abstractmethod
-    def pay(self, block: list[Comparison], seen: Seen) -> None: ...
+    def pay(self, block: list[Compared], seen: Seen) -> None: ...
 
     @abstractmethod
     def held(self) -> np.ndarray:
@@ -236,7 +332,7 @@ class _Book(ABC):
         self.shares.accept(self.held())
         self.close[:], self.close_most[:] = 0.0, 0.0
 
-    def _settle(self, block: list[Comparison], seen: Seen) -> None:
+    def _settle(self, block: list[Compared], seen: Seen) -> None:
         self.pay(block, seen)
         held = self.held()
         self.most = np.maximum(self.most, held)
@@ -299,13 +395,11 @@ class _Everyone(_Book):
         self.begun = self.begun - np.maximum(held - self.least, 0.0)
         self.most = self.held()
 
-    def pay(self, block: list[Comparison], seen: Seen) -> None:
-        p = seen.expected()
-        for a, b, y, _ in block:
-            for x, r, won in ((a, b, 1.0 - y), (b, a, y)):
-                self.pairs[x, r] += paid(p[r, x], won - 0.5)
-                if self.epsilon > 0:
-                    self.close[r, x] += paid(p[r, x] + self.epsilon, won - 0.5 + self.epsilon)
+    def pay(self, block: list[Compared], seen: Seen) -> None:
+        round = Round(block, seen.expected())
+        self.pairs = self.pairs + round.beats()
+        if self.epsilon > 0:
+            self.close = self.close + round.beats(self.epsilon).swapaxes(0, 1)
         self.alone = np.maximum(self.alone, mixed(self.close))
 
     def close_to_everyone(self) -> set[int]:
@@ -356,7 +450,7 @@ class _Most(_Book):
         self.least = min([self.least, *self.held()[self.left].tolist()])
         self.pairs[:], self.led[:], self.most[:] = 0.0, 0.0, self.least
 
-    def pay(self, block: list[Comparison], seen: Seen) -> None:
+    def pay(self, block: list[Compared], seen: Seen) -> None:
         results: list[list[float]] = [[] for _ in range(self.K)]
         for one in block:
             results[one.served].append(one.y if one.served == one.first else 1.0 - one.y)

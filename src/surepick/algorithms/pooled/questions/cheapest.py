@@ -35,10 +35,11 @@ class CheapestGood(Question):
 
     meets_all = True  # to be good enough is to be so beside everybody
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, costs: FloatArray | None = None) -> None:
         super().__init__(ground)
         M, config, problem = ground.candidates, ground.config, ground.problem
-        asked, costs = config.asked.within, problem.costs
+        asked = config.asked.within
+        costs = problem.costs if costs is None else costs
         assert asked is not None
         assert costs is not None
         self.asked, self.within = asked, asked / problem.unit
@@ -81,7 +82,7 @@ class CheapestGood(Question):
             "dropped": losses(ground.problem, HOST, lost, self.against),
         }
 
-    def pay(self, block: Any, leader: int, head: int) -> BoolArray:
+    def pay(self, block: Any, leader: Any, head: int) -> BoolArray:
         """Pay out the bets on a round of any shape, before which these two were chosen.
 
         Who of those that are in has lost.

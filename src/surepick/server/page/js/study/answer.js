@@ -48,7 +48,7 @@ export function answerCard(name, answer, model) {
     compared
       ? comparison(answer)
       : [
-          h("p", { class: "over" }, found(answer, labels.length, model.status.promise.close)),
+          h("p", { class: "over" }, found(answer, labels.length, model.status)),
           // In a circle each beats the next one, so that none should be taken for the best.
           (nobody(answer) ? [circle(answer)] : labels).map((label) => h("p", { class: "name" }, label)),
         ],
@@ -92,11 +92,12 @@ const measured = (answer, model) =>
  *
  * @param {Api.AnswerOf} answer
  * @param {number} named
- * @param {string} close
+ * @param {Api.Status} status
  */
-function found(answer, named, close) {
+function found(answer, named, { standing, promise: { close } }) {
   const options = named > 1 ? `${named} options` : "option";
-  if (nobody(answer)) return "No option beats every other";
+  if (nobody(answer))
+    return standing.question === "cheapest" ? "No option is good enough" : "No option beats every other";
   if (answer.guarantee.kind === "if-any") return "Not shown to be the best, but only if any option is";
   if (!PROVEN.includes(answer.guarantee.kind))
     return `The ${options} that look${named > 1 ? "" : "s"} best`;

@@ -13,6 +13,7 @@ export function leftIn(status) {
   if (status.standing.question === "baseline")
     return `${count(left)} of ${count(status.started_with)} options undecided`;
   if (status.pairs && !left) {
+    if (status.standing.question === "cheapest") return "No option is good enough";
     const around = [...status.circle, ...status.circle.slice(0, 1)].join(" beats ");
     const looking = status.finished ? "" : "; looking for a circle";
     return `No option beats every other${around ? `: ${around}` : looking}`;
