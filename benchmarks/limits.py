@@ -14,7 +14,11 @@ limit, too, and wrong is that it is ruled out, within 3,000 measurements (1,000 
 two). *Two of six*: the best one keeps the limit exactly, the second ties with a third, a better one
 breaks it; wrong if the first is ruled out or both of the others. *Two, and one keeps it*: others
 break it by 0.1 to 0.4; wrong if another one is said to keep it, or that one is lost. *Two, yes-no*:
-as the first of these, with the numbers of *yes-no*.
+as the first of these, with the numbers of *yes-no*. *Cheapest*: options cost more from one to the
+next, and within 0.5 is good enough; the second keeps the limit exactly and is exactly good enough,
+the cheapest is not by a hair more, the last is better and breaks the limit; wrong if the second is
+ruled out within 1,000 measurements. *Cheapest, yes-no*: the same with the numbers of *yes-no*,
+where a cheaper one that is good enough breaks the limit.
 
 Cost, δ = 0.05, beside two studies at δ/2 each: which options keep the limit, as claims against a
 number (several limits share that δ, one after the other, each among those that are left), then the
@@ -46,14 +50,14 @@ DELTAS = (0.2, 0.05)
 ERRORS = (
     *("at the limit", "a better one breaks it", "all break it", "three limits", "independent"),
     *("a tolerance", "a margin", "yes-no", "bounds", "any"),
-    *("two of six", "two, and one keeps it", "two, yes-no"),
+    *("two of six", "two, and one keeps it", "two, yes-no", "cheapest", "cheapest, yes-no"),
 )
 COSTS = (
     *("a better one breaks it", "all break it", "three limits", "independent"),
     *("worse and near it", "twenty options"),
 )
 STAYS = {"at the limit": 3_000, "a margin": 3_000, "yes-no": 3_000, "bounds": 3_000, "any": 1_000}
-STAYS |= {"two of six": 1_000, "two, yes-no": 1_000}
+STAYS |= dict.fromkeys(("two of six", "two, yes-no", "cheapest", "cheapest, yes-no"), 1_000)
 CHUNK, PRICED = 50, 10  # trials of a part
 MOST = 100_000
 
@@ -83,6 +87,12 @@ def truth(case: str) -> tuple[np.ndarray, np.ndarray, int | None]:
         return np.array([1.0, 0.6, 0.6, 0.4, 0.2, 1.2]), c, 0
     if case == "two, and one keeps it":
         c[:, 0] = [0.1, -0.3, 0.2, 0.3, 0.4, 0.4]
+        return y, c, 1
+    if case.startswith("cheapest"):
+        c[1], c[5] = 0.0, 0.4
+        y = np.array([0.5 - 1e-9, 0.5, 0.8, 1.0, 1.0, 1.6])
+        if case != "cheapest":
+            y[0], c[0] = 0.8, 0.4
         return y, c, 1
     if case in STAYS:
         c[0] = 0.0
@@ -116,6 +126,7 @@ def _any(y: np.ndarray, c: np.ndarray, arms: np.ndarray, rng: Any) -> tuple[Any,
 OTHERS: dict[str, tuple[Callable[..., tuple[Any, Any]], Any, str]] = {
     "yes-no": (_yes_no, "yes-no", "c0 <= 0.3"),
     "two, yes-no": (_yes_no, "yes-no", "c0 <= 0.3"),
+    "cheapest, yes-no": (_yes_no, "yes-no", "c0 <= 0.3"),
     "bounds": (_bounds, (0, 1), "c0 <= 0.3"),
     "any": (_any, "any", "median of c0 <= 1"),
 }
@@ -134,7 +145,10 @@ class Site:
         self.names = [f"c{j}" for j in range(self.L)]
         self.draw, kind, limit = OTHERS.get(case, (None, 1.0, "c0 <= 0"))
         self.problem = sp.Problem.unstructured(
-            [f"o{k}" for k in range(self.K)], noise=kind, numbers=dict.fromkeys(self.names, kind)
+            [f"o{k}" for k in range(self.K)],
+            noise=kind,
+            numbers=dict.fromkeys(self.names, kind),
+            costs=np.arange(1.0, self.K + 1) if case.startswith("cheapest") else None,
         )
         self.keep = [limit.replace("c0", name) for name in self.names]
         if case == "a tolerance":
@@ -161,7 +175,9 @@ class Site:
 
 def ours(site: Site, delta: float, seed: int, most: int = MOST, even: bool = False) -> Any:
     """A run to its end; with even shares of those that are in, if so asked."""
-    more = {"top": 2} if site.case.startswith("two") else {}
+    more: dict[str, Any] = {"top": 2} if site.case.startswith("two") else {}
+    if site.case.startswith("cheapest"):  # yes and no have 0.3 of the distance
+        more = {"cheapest": True, "within": 0.5 if site.case == "cheapest" else 0.15}
     algorithm = sp.algorithms.PooledPeleg(delta, keep=site.keep, **more)
     run = algorithm.start(site.problem, seed)
     while not run.stopped and run.samples < most:
@@ -185,7 +201,7 @@ def errors(task: tuple[str, float, int, int]) -> dict[str, Any]:
         counts += run.samples
         left = [int(k) for k in run.active]
         if case in STAYS:
-            wrong += 0 not in left or (case.startswith("two") and not {1, 2} & set(left))
+            wrong += site.right not in left or (case.startswith("two") and not {1, 2} & set(left))
         elif case == "two, and one keeps it":
             wrong += bool(run.stopped and left != [1])
         elif site.right is None:

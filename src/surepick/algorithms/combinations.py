@@ -48,7 +48,6 @@ class Refusal(NamedTuple):
         return f"{'Never' if self.never else 'Not yet'}: {self.why}."
 
 
-_WITH_LIMITS = "of options that keep limits the cheapest is not looked for, for now"
 _IN_TRAFFIC = (
     "a traffic study sees how many came and what came of them in all, and sums say nothing of "
     "quantiles"
@@ -128,8 +127,6 @@ REFUSED: dict[str, dict[str, Refusal]] = {
 }
 for _shape in SHAPES:
     REFUSED.setdefault(_shape, {})
-for _shape in ("pulls", "counts", "segments"):
-    REFUSED[_shape] |= _both("keep, cheapest", _WITH_LIMITS, "leave one of them out")
 
 
 def refused(question: str, shape: str) -> Refusal | None:

@@ -111,11 +111,11 @@ class Led:
         if one in self.sure:
             own = np.where(self.certain[one], np.inf, self.held[self.sure.index(one)])
             return own, np.zeros(len(own))
-        each = self._each()
+        each = self.each()
         rest = np.delete(each, one, axis=1).sum(axis=1) + self.head
         return np.where(self.certain[one], np.inf, self.others[:, one]), rest
 
-    def _each(self) -> FloatArray:
+    def each(self) -> FloatArray:
         """What was bet on each rival comes to, (rows, K)."""
         found = np.where(self.certain, np.inf, self.others).min(axis=2)
         found[:, self.sure] = 0.0
@@ -124,4 +124,4 @@ class Led:
     def total(self) -> FloatArray:
         """The least of the purses against each row."""
         sure = [self.on(one)[0].min(axis=1) for one in self.sure]
-        return np.min([self._each().sum(axis=1) + self.head, *sure], axis=0)
+        return np.min([self.each().sum(axis=1) + self.head, *sure], axis=0)

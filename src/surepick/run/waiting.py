@@ -227,20 +227,19 @@ def _named(run: Any) -> list[int]:
 def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
     """What was decided lately, each thing with the ways in which it may have been."""
     limits: tuple[Limit, ...] = getattr(run.algorithm.asked, "limits", ())
-    if run.algorithm.asked.within is not None:
-        return _ways_of_cheapest(run, rivals, run.algorithm.asked.within)
+    named = _named(run)
+    if run.algorithm.asked.within is not None and named:
+        return _ways_of_cheapest(run, rivals, run.algorithm.asked.within, limits)
     if not limits:
         return [[one] for one in leads_of(run, rivals)]
     claims = run.state.claims()
     if claims is not None:
         return _ways_of_claims(run, claims, rivals, limits)
-    named = run.state.named() if len(run.state.active) else []
     found = [[one] for x in named for limit in limits if (one := _limited(run, limit, x, True))]
     # Where fewer are left than were asked for, all others break a limit.
     leads = [[x] for x in named] if len(named) == run.algorithm.asked.count else [[]]
     for rival in rivals:
-        certain = any(_itself(run, limit, rival) is False for limit in limits)
-        if certain or rival in named:
+        if rival in named or _breaks_itself(run, limits, rival):
             continue
         broken = [one for limit in limits if (one := _limited(run, limit, rival, False))]
         for ahead in leads:
@@ -249,16 +248,29 @@ def ways_of(run: Any, rivals: list[int]) -> list[list[Lead]]:
     return found
 
 
-def _ways_of_cheapest(run: Any, rivals: list[int], within: float) -> list[list[Lead]]:
-    """That the answer is good enough beside all, and that of cheaper ones none is, beside some."""
+def _ways_of_cheapest(
+    run: Any, rivals: list[int], within: float, limits: tuple[Limit, ...]
+) -> list[list[Lead]]:
+    """That the answer is good enough beside all, and that of cheaper ones none is, beside some.
+
+    Where there are limits the answer keeps them; what breaks one counts neither here nor there.
+    """
     (named,) = run.state.named()
     enough, cheaper = within + run.algorithm.epsilon, cheaper_than(run.problem, named)
-    some = sorted({named, *rivals})
-    found = [[_ahead(run, named, one, enough)] for one in some if one != named]
-    for one in cheaper:
-        if one in rivals:
-            found.append([_ahead(run, other, one, -within) for other in some if other != one])
+    some = [x for x in sorted({named, *rivals}) if not _breaks_itself(run, limits, x)]
+    broken = {x: [one for limit in limits if (one := _limited(run, limit, x, False))] for x in some}
+    found = [[one] for limit in limits if (one := _limited(run, limit, named, True))]
+    found += [[_ahead(run, named, x, enough), *broken[x]] for x in some if x != named]
+    for x in cheaper:
+        if x in rivals and x in some:
+            ahead = [_ahead(run, other, x, -within) for other in some if other != x]
+            found.append(ahead + broken[x])
     return found
+
+
+def _breaks_itself(run: Any, limits: tuple[Limit, ...], option: int) -> bool:
+    """Whether it breaks a limit that compares it with itself, for certain."""
+    return any(_itself(run, limit, option) is False for limit in limits)
 
 
 def cheaper_than(problem: Problem, one: int) -> list[int]:
@@ -278,8 +290,7 @@ def _ways_of_claims(
             kept = [_limited(run, limit, i, True) for limit in limits]
             found += [[one] for one in (_on_side(run, i, True), *kept) if one is not None]
     for i in claims.ruled_out.tolist():
-        certain = any(_itself(run, limit, i) is False for limit in limits)
-        if i in rivals and not certain:
+        if i in rivals and not _breaks_itself(run, limits, i):
             broken = [_limited(run, limit, i, False) for limit in limits]
             found.append([_on_side(run, i, False), *(one for one in broken if one is not None)])
     return found

@@ -97,21 +97,22 @@ def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
 
 def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
     """What must show again, each with the ways in which it may have been decided."""
-    if "cheapest" in check.evidence.get("question", {}):
+    nobody = check.claim["guarantee"] == "nobody"
+    if "cheapest" in check.evidence.get("question", {}) and not nobody:
         return _ways_of_cheapest(check, rivals)
     if check.rule != "keeping":
         return [[_ahead(check, *one)] for one in _leads(check, rivals)]
     limits, claim, asked = limits_of(check), check.claim, check.evidence.get("question", {})
-    if asked and "top" not in asked:
+    if "claims" in asked:
         return _ways_of_claims(check, rivals, limits)
     chosen = claim.get("candidates") or [claim["candidate"]]
-    chosen = [] if claim["guarantee"] == "nobody" else chosen
+    chosen = [] if nobody else chosen
     found = [[_keeps(check, own, x)] for x in chosen for own in limits if own.reference != x]
     # Where fewer are left than were asked for, all others break a limit.
     ahead_of = [[x] for x in chosen] if len(chosen) == asked.get("top", 1) else [[]]
     for rival in (one for one in rivals if one not in chosen):
-        if any(own.reference == rival and not own.itself for own in limits):
-            continue  # it breaks a limit that compares it with itself, for certain
+        if _breaks_itself(limits, rival):
+            continue
         broken = [_breaks(check, own, rival) for own in limits if own.reference != rival]
         for some in ahead_of:
             ways = [_ahead(check, x, rival, check.epsilon) for x in some] + broken
@@ -122,13 +123,23 @@ def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
 def _ways_of_cheapest(check: Check, rivals: list[int]) -> list[list[_Shown]]:
     """The answer is good enough beside all; cheaper ones are too far behind one that was clear."""
     chosen, within = check.claim["candidate"], check.evidence["question"]["cheapest"]
-    some = sorted({chosen, *rivals})
-    found = [[_ahead(check, chosen, r, within + check.epsilon)] for r in some if r != chosen]
+    limits = limits_of(check) if check.rule == "keeping" else []
+    some = [r for r in sorted({chosen, *rivals}) if not _breaks_itself(limits, r)]
+    broken = {r: [_breaks(check, own, r) for own in limits if own.reference != r] for r in some}
+    found = [[_keeps(check, own, chosen)] for own in limits if own.reference != chosen]
+    enough = within + check.epsilon
+    found += [[_ahead(check, chosen, r, enough), *broken[r]] for r in some if r != chosen]
     costs = check.body["problem"]["costs"]
-    for one in rivals:
+    for one in some:
         if (costs[one], one) < (costs[chosen], chosen):
-            found.append([_ahead(check, r, one, -within) for r in some if r != one])
+            ahead = [_ahead(check, r, one, -within) for r in some if r != one]
+            found.append(ahead + broken[one])
     return found
+
+
+def _breaks_itself(limits: list[Limit], arm: int) -> bool:
+    """Whether it breaks a limit that compares it with itself, for certain."""
+    return any(one.reference == arm and not one.itself for one in limits)
 
 
 def _ways_of_claims(check: Check, rivals: list[int], limits: list[Limit]) -> list[list[_Shown]]:
@@ -138,8 +149,8 @@ def _ways_of_claims(check: Check, rivals: list[int], limits: list[Limit]) -> lis
         found.append([_beside(check, one, True)])
         found += [[_keeps(check, own, one)] for own in limits if own.reference != one]
     for one in (i for i in rivals if i in check.claim["ruled_out"]):
-        if any(own.reference == one and not own.itself for own in limits):
-            continue  # it breaks a limit that compares it with itself, for certain
+        if _breaks_itself(limits, one):
+            continue
         broken = [_breaks(check, own, one) for own in limits if own.reference != one]
         found.append([_beside(check, one, False), *broken])
     return found

@@ -80,6 +80,44 @@ def test_the_two_best_that_keep_the_guardrail(refunds, said, labels):
     assert sp.verify(json.dumps(answer.certificate()), replay=True).replayed
 
 
+@pytest.mark.parametrize(
+    ("costs", "label", "said"),
+    [
+        ((3.0, 2.0, 1.0), "fair", "fair is, of those that keep refunds <= old + 0.5 %, the cheap"),
+        ((1.0, 2.0, 0.5), "old", "old is, of those that keep refunds <= old + 0.5 %, the cheapest"),
+    ],
+)
+def test_the_cheapest_that_is_good_enough_and_keeps_the_guardrail(costs, label, said):
+    problem = sp.Problem.unstructured(LABELS, noise="yes-no", costs=costs)
+    how = {"storage": MemoryStorage(), "traffic": {"control": "old"}, "cheapest": True}
+    keep = ["refunds <= control + 0.5%"]
+    study = sp.create_study("shop", problem, keep=keep, within=0.035, **how)
+    at = decide(study, sales=(0.04, 0.06, 0.2))
+    assert study.answer.label == label
+    assert at["headline"].startswith(f"Decided: {said}")
+    assert "best" in at["headline"]
+    assert sp.verify(json.dumps(study.answer.certificate()), replay=True).replayed
+
+
+def test_the_cheapest_of_a_traffic_study_is_not_called_the_best():
+    problem = sp.Problem.unstructured(LABELS, noise="yes-no", costs=[3.0, 1.0, 2.0])
+    own = {"storage": MemoryStorage(), "traffic": True, "cheapest": True, "within": 0.05}
+    study = sp.create_study("shop", problem, **own)
+    for number in range(40):
+        rng, split = np.random.default_rng(number), study.split()
+        counts = rng.multinomial(6000, list(split.shares.values()))
+        sold = rng.binomial(counts, SALES)
+        if study.record(
+            dict(zip(LABELS, zip(counts.tolist(), sold.tolist()))), str(number)
+        ).finished:
+            break
+    at = study.status()["traffic"]
+    assert study.answer.label == "fair"
+    assert at["headline"].startswith(
+        "Decided: fair is the cheapest within 5 percentage points of the best ("
+    )
+
+
 def test_all_versions_that_are_better_and_keep_the_guardrail():
     study = create(baseline="old")
     at = decide(study)

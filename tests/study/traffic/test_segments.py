@@ -65,8 +65,8 @@ def test_shares_that_move_turn_no_comparison_around(seed):
 SHARES = {"phone": 0.7, "desk": 0.3}
 
 
-def weighed(rates, seed=0, storage=None, **settings):
-    problem = sp.Problem.unstructured([*rates], noise="yes-no")
+def weighed(rates, seed=0, storage=None, costs=None, **settings):
+    problem = sp.Problem.unstructured([*rates], noise="yes-no", costs=costs)
     own = {"traffic": True, "segments": SHARES, "seed": seed} | settings
     return sp.create_study("mix", problem, storage=storage or MemoryStorage(), **own)
 
@@ -265,6 +265,10 @@ _KEPT = {
     "nobody": ({"keep": ["refunds <= 0.1%"]}, None),
     "claims": ({"keep": ["refunds <= 3%"], "baseline": "poor"}, "good"),
     "close": ({"keep": ["refunds <= 3%"], "epsilon": 0.01}, "good"),
+    "cheapest": (
+        {"keep": ["refunds <= 3%"], "cheapest": True, "within": 0.03, "costs": [1, 2, 0.5]},
+        "good",
+    ),
     "two": ({"keep": ["refunds <= 3%"], "top": 2}, "good"),
 }
 

@@ -16,7 +16,7 @@ from surepick.algorithms.limits.decision import Decision, Ground, finite
 from surepick.algorithms.limits.histories import Histories
 from surepick.algorithms.limits.measured import Bets
 from surepick.algorithms.limits.plan import Goals, Seems, counts_of, seems, surest
-from surepick.algorithms.limits.question import Keeping, KeepingTop
+from surepick.algorithms.limits.question import Keeping, KeepingCheapest, KeepingTop
 from surepick.arrays.grid import level, reached
 from surepick.arrays.types import BoolArray, FloatArray
 from surepick.promise import Promise
@@ -98,17 +98,31 @@ class BestThatKeeps(Decision):
     def outlook(self) -> tuple[Seems, Surest]:
         """By all settled blocks: how options stand to limits, and what to bet on."""
         if self._seems is None:
-            measured, marks = self.ground.measured, self.ground.marks
-            known = seems(marks, measured)
-            own = measured[0], known, self.alive, self.capital.somebody, self.m
-            self._seems = known, surest(marks, *own)
+            known = seems(self.ground.marks, self.ground.measured)
+            self._seems = known, self._surest(known)
         return self._seems
+
+    def _surest(self, known: Seems) -> Surest:
+        """What purses bet on in the next block."""
+        own = self.ground.measured[0], known, self.alive, self.capital.somebody, self.m
+        return surest(self.ground.marks, *own)
+
+    def _paid(self, measured: Sequence[Bets]) -> Paid:
+        """What a block pays."""
+        return Paid.of(self.ground.marks, measured, self.capital.epsilon, self.loose)
+
+    def _rivals(self, bet_on: Surest) -> list[int]:
+        """Whom purses were on, for the record."""
+        return [one for one in (bet_on.first, bet_on.second) if one != NOBODY]
+
+    def _leading(self) -> list[int]:
+        """Who would be named."""
+        return self.outlook()[1].places
 
     def settle(self, measured: Sequence[Bets], number: int) -> dict[str, Any]:
         before, (_, bet_on) = self.alive, self.outlook()
-        paid = Paid.of(self.ground.marks, measured, self.capital.epsilon, self.loose)
-        self.histories.settle(paid, bet_on)
-        rivals = [one for one in (bet_on.first, bet_on.second) if one != NOBODY]
+        self.histories.settle(self._paid(measured), bet_on)
+        rivals = self._rivals(bet_on)
         sure = {"sure": bet_on.places[:-1]} if self.m > 1 else {}
         return {"rivals": rivals, **sure, "dropped": self._decide(before)}
 
@@ -125,7 +139,7 @@ class BestThatKeeps(Decision):
 
     def look(self) -> None:
         self._seems = None
-        places = sorted(self.outlook()[1].places)
+        places = sorted(self._leading())
         if self.taken is not None:
             self.chosen = [self.taken]
         elif places:
@@ -161,7 +175,7 @@ class BestThatKeeps(Decision):
 
     def promise(self) -> Promise | None:
         config, asked = self.ground.config, self.ground.asked
-        assert isinstance(asked, Keeping | KeepingTop)
+        assert isinstance(asked, Keeping | KeepingTop | KeepingCheapest)
         if not self.finished:
             return None
         if not self.alive.any():

@@ -75,6 +75,14 @@ PURSE, BROKEN, AVERAGE = 0.8, 0.1, 0.1  # shares of W
 LED = 0.8  # of S: what is bet on who leads
 
 
+class Heading(NamedTuple):
+    """What is bet on one option being good enough: beside s, or that s breaks a limit."""
+
+    head: int
+    broken: FloatArray  #: (K,): log share on "s breaks a limit"
+    reached: FloatArray  #: (K,): the rest, on "the head is not too far below s"
+
+
 class Surest(NamedTuple):
     """Where purses go in a block; shares are logs."""
 
@@ -84,6 +92,7 @@ class Surest(NamedTuple):
     broken: FloatArray  #: (places, K): share on "x breaks a limit", beside that rival, or one sure
     beaten: FloatArray  #: (places, K): the rest, on "the rival keeps all limits and is better"
     by_limit: FloatArray  #: (L, K): shares of limits in the former
+    heading: Heading | None = None  #: where the cheapest that is good enough is looked for
 
     @property
     def first(self) -> int:
@@ -147,8 +156,8 @@ class Capital(Sides):
         self.led.grow(count, count)
         self.somebody.grow(count, 0)
 
-    def settle(self, paid: Paid, surest: Surest) -> None:
-        """Pay out a block."""
+    def settle(self, paid: Paid, surest: Surest) -> tuple[FloatArray, FloatArray]:
+        """Pay out a block; what it paid on limits being kept, (L, K), and broken, (K,)."""
         ahead = total(self.ahead)
         self.ahead += paid.ahead
         if paid.close is not None:
@@ -169,6 +178,7 @@ class Capital(Sides):
         self.led.pay(surest.rivals, broken, against)
         first = np.array([surest.first])
         self.somebody.pay(first, nothing, lambda _, rivals: kept[:, rivals].T)
+        return kept, broken
 
     # -- what they come to -----------------------------------------------------------------
     def against(self) -> FloatArray:

@@ -19,6 +19,7 @@ from surepick.algorithms.limits.capital import (
     LED,
     PURSE,
     Capital,
+    Heading,
     Surest,
 )
 from surepick.algorithms.limits.marks import Mark
@@ -44,6 +45,11 @@ class Seems(NamedTuple):
     margins: FloatArray
     errors: FloatArray  #: variances of these
     tolerances: FloatArray  #: by how much limits may be missed
+
+    @property
+    def kept(self) -> BoolArray:
+        """Who seems to keep them all."""
+        return self.margins.min(axis=0) >= _AT_LIMIT
 
 
 def seems(marks: tuple[Mark, ...], measured: list[Measured]) -> Seems:
@@ -79,9 +85,15 @@ def leaders(alive: BoolArray, rewards: FloatArray, margins: FloatArray, count: i
 
 
 def surest(
-    marks: tuple[Mark, ...], reward: Measured, known: Seems, alive: BoolArray, purses: Led, m: int
+    marks: tuple[Mark, ...],
+    reward: Measured,
+    known: Seems,
+    alive: BoolArray,
+    purses: Led,
+    m: int,
+    by: float = 0.0,
 ) -> Surest:
-    """What purses are to bet on: "x breaks a limit", or "its rival keeps them and is better".
+    """What purses are to bet on: "x breaks a limit", or "its rival keeps them and is better by".
 
     Shares go by likelihood ratios, exp(±½ (estimate / its standard error)²).
     """
@@ -94,7 +106,7 @@ def surest(
     sure = [np.full_like(everyone, one) for one in places[:-1]]
     apart = []
     for other in (rivals, *sure):
-        ahead = _squared(means[other] - means, errors[other] + errors)
+        ahead = _squared(means[other] - means - by, errors[other] + errors)
         both = np.minimum(inside.min(axis=0)[other], ahead)
         apart.append(0.5 * (both + inside.min(axis=0)))
     rivals[places[:-1]] = NOBODY  # nothing is bet on who would be better than one that is sure
@@ -102,6 +114,16 @@ def surest(
         rivals[:] = NOBODY
     shares = -np.logaddexp(0.0, apart), -np.logaddexp(0.0, -np.array(apart))
     return Surest(places, second, rivals, *shares, _shares(inside))
+
+
+def heading(
+    marks: tuple[Mark, ...], reward: Measured, known: Seems, head: int, apart: float
+) -> Heading:
+    """What is bet on the head: that it is not that far below s, or that s breaks a limit."""
+    means, errors = reward.means, reward.errors
+    near = _squared(means[head] - means + apart, errors[head] + errors)
+    odds = 0.5 * (near + _inside(marks, known).min(axis=0))
+    return Heading(head, -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds))
 
 
 def shares_of(marks: tuple[Mark, ...], known: Seems) -> FloatArray:
@@ -169,6 +191,53 @@ def counts_of(
     return _served(counts, capital.marks, of_reference, alive)
 
 
+def counts_of_cheapest(
+    capital: Capital,
+    headed: Led,
+    reward: Measured,
+    known: Seems,
+    bet_on: Surest,
+    alive: BoolArray,
+    goals: Goals,
+    prices: FloatArray,
+    order: IntArray,
+    apart: float,
+) -> FloatArray:
+    """The same where the cheapest that is good enough is looked for.
+
+    Those that are cheaper than the head are to be far below the leader, or to break a limit; the
+    head is to keep the limits, and to be near everybody who keeps them.
+    """
+    K, counts = len(alive), np.zeros(len(alive))
+    assert bet_on.heading is not None
+    head, first = bet_on.heading.head, bet_on.first
+    breaking, of_reference = _to_break(capital, known, goals)
+    place = np.argsort(order, kind="stable")
+    nobody = np.array([], dtype=np.int64)
+
+    def serve(one: int, others: IntArray, needs: FloatArray) -> None:
+        own = _to_keep(capital, known, one, nobody, goals, False)
+        if not known.kept[one]:
+            own = float(breaking[one])
+        each, own = _cheapest(
+            *(needs, reward.noise[others], float(reward.noise[one]), np.zeros(len(others))),
+            *(breaking[others], own, prices[others], float(prices[one])),
+        )
+        counts[others] = np.maximum(counts[others], each)
+        counts[one] = max(counts[one], own)
+
+    cheaper = np.flatnonzero(alive & (place < place[head]) & (np.arange(K) != first))
+    serve(first, cheaper, _to_beat(capital, reward, first, cheaper, goals, False, apart))
+    if (alive & (place > place[head])).any():
+        others = np.delete(np.arange(K), head)
+        sides = headed.on(head)[0][0]
+        gap = level(reward.means)[head] - level(reward.means)[others] + apart
+        lack = goals.racing + math.log(4.0) - sides[len(known.margins) :][others]
+        doubt = reward.errors[head] + reward.errors[others]
+        serve(head, others, _pulls(lack, np.maximum(gap, 0.0), doubt))
+    return _served(counts, capital.marks, of_reference, alive)
+
+
 def _served(
     counts: FloatArray, marks: Sequence[Mark], of_reference: IntArray, open_: BoolArray
 ) -> FloatArray:
@@ -227,9 +296,10 @@ def _to_beat(
     others: IntArray,
     goals: Goals,
     loose: bool,
+    by: float = 0.0,
 ) -> FloatArray:
     """What 1/(variance of the lead over each other option) has to be."""
-    gap = level(reward.means)[first] - level(reward.means)[others]
+    gap = level(reward.means)[first] - level(reward.means)[others] - by
     doubt = reward.errors[first] + reward.errors[others]
     sides, rest = capital.led.on(first)
     of_it = math.log(AVERAGE / max(len(capital.met) - 1, 1))

@@ -11,7 +11,7 @@ from surepick.algorithms import combinations
 from surepick.algorithms.limits.limit import Limit, parse_limits
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
-from surepick.algorithms.questions import Against, Asked, Best, Top
+from surepick.algorithms.questions import Against, Asked, Best, Cheapest, Top
 from surepick.arrays import cutoffs
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
@@ -260,6 +260,51 @@ class KeepingTop(Limited, Top):
     def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
         found = [self.fewer(left) for left in range(1, self.m)]
         return [self.promised(None, kind, items), *found, self.nobody]
+
+
+@dataclass(frozen=True)
+class KeepingCheapest(Limited, Cheapest):
+    """Which is the cheapest option that keeps these limits and is good enough?
+
+    Good enough compared with the best option that keeps the limits.
+    """
+
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        Limited.__post_init__(self)
+        Cheapest.__post_init__(self)
+
+    def settings(self) -> dict[str, Any]:
+        return Cheapest.settings(self) | Limited.settings(self)
+
+    @property
+    def words(self) -> str:
+        near = f"within {self.enough:g} of the best of these"
+        return f"which option is the cheapest that keeps {self._limits_in_words} and is {near}"
+
+    @property
+    def best(self) -> str:
+        near = f"within {self.enough:.12g} of the best"
+        return f"of those that keep {self.all_limits}, if there are any, the cheapest {near}"
+
+    def check_epsilon(self, epsilon: float) -> None:
+        """Refuse what has no bets."""
+        if epsilon > 0 or self.loose:
+            raise InvalidInputError(
+                f"{'epsilon' if epsilon > 0 else 'keep'}: the cheapest option that keeps limits is "
+                "found exactly, for now; leave epsilon and tolerances out"
+            )
+
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        cheapest = f"the cheapest {kind.good(self.enough)}"
+        return Promised(
+            f"of those that keep {self.all_limits}, {cheapest}",
+            f"{{It}} is, of the options that keep the limits, {cheapest}.",
+        )
+
+    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
+        return [self.promised(None, kind, items), self.nobody]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 from surepick.algorithms.base import Claims, Pulls, State, ToldPulls
 from surepick.algorithms.findings import Kept, Known
 from surepick.algorithms.limits.best import BestThatKeeps
+from surepick.algorithms.limits.cheapest import CheapestThatKeeps
 from surepick.algorithms.limits.claims import BetterThatKeep
 from surepick.algorithms.limits.decision import Decision, Ground, price_each
 from surepick.algorithms.limits.marks import Mark
@@ -72,7 +73,8 @@ class KeepingState(State):
         self.scale_estimated = self.reward.reading.estimates_scale
         self.intervals = [self.measured[m.column].leads(m.reference) for m in self.marks]
         ground = Ground(config, problem, self.asked, self.marks, self.measured)
-        self.decision: Decision = (BetterThatKeep if self.asked.compares else BestThatKeeps)(ground)
+        best = BestThatKeeps if self.asked.within is None else CheapestThatKeeps
+        self.decision: Decision = (BetterThatKeep if self.asked.compares else best)(ground)
         self.kept: FloatArray = np.zeros((2, len(self.marks), K))  # of keeping, breaking: the most
         self.blocks: list[dict[str, Any]] = []
         self.samples = 0

@@ -39,13 +39,21 @@ from surepick.algorithms.complete.state import (
     CompleteState,
 )
 from surepick.algorithms.items import SEEDS, UNKNOWN_ORDER
-from surepick.algorithms.limits.question import Keeping, KeepingAgainst, KeepingTop
+from surepick.algorithms.limits.question import Keeping, KeepingAgainst, KeepingCheapest, KeepingTop
 from surepick.algorithms.limits.state import KeepingState
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.algorithms.questions import Against, Asked, Best, Top, asked_by, candidate_of
+from surepick.algorithms.questions import (
+    Against,
+    Asked,
+    Best,
+    Cheapest,
+    Top,
+    asked_by,
+    candidate_of,
+)
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -129,7 +137,8 @@ class PooledPeleg(Algorithm):
         looked for that keep all of them, such as ``["latency <= 50", "errors <= control + 1%"]``.
         A tolerance stands behind a limit: ``"latency <= 50 ± 2"``. With ``baseline`` or
         ``threshold``: all options are looked for that are better than that and keep them; with
-        ``top``: so many of the best that keep them, or all, where fewer do.
+        ``top``: so many of the best that keep them, or all, where fewer do. With ``cheapest``: the
+        cheapest of those that keep them, and that is within ``within`` of the best of these.
 
     Examples
     --------
@@ -227,10 +236,11 @@ class PooledPeleg(Algorithm):
             return Keeping(self.keep)
         if isinstance(asked, Top):
             found = KeepingTop(asked.m, self.keep)
+        elif isinstance(asked, Cheapest):
+            found = KeepingCheapest(asked.enough, self.keep)
         elif isinstance(asked, Against):
             found = KeepingAgainst(asked.baseline, asked.threshold, asked.claims, self.keep)
         else:
-            combinations.check(f"keep, {asked.name}", "pulls")
             raise InvalidInputError(
                 "keep: the best options that keep limits are looked for, or all that are better "
                 f"than a baseline, not {asked.words or asked.name}; leave one of them out"

@@ -272,6 +272,8 @@ class Traffic:
         said["claims"] = _claims(run)
         said |= {"yes_no": run.problem.noise_kind.successes, "leader_index": leader}
         said |= {"several": _several(run, means), "top": getattr(run.algorithm.asked, "m", 1)}
+        within = run.algorithm.asked.within
+        said["within"] = None if within is None else run.problem.noise_kind.apart(within)
         said |= {"means": dict(zip(labels, means))}
         said |= {"delta": run.algorithm.delta, "minimise": run.problem.minimise}
         step, command = next_step(said)

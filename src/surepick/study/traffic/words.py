@@ -24,6 +24,8 @@ def headline(at: dict[str, Any]) -> str:
         return f"Nothing is known yet about the {at['labels']} options."
     if at["claims"] is not None:
         return _compared(at)
+    if at["within"] is not None:
+        return _cheapest(at)
     if at["guardrails"]:
         return _guarded(at) if at["top"] == 1 else _best_few_guarded(at)
     if at["several"]:
@@ -53,6 +55,25 @@ def _so_far(at: dict[str, Any], said: str, sure: str, more: str = "") -> str:
     if at["waiting"] is not None:
         sure = f". {at['waiting']['message']}"
     return f"{said}. {more}{sure[1:]}" if more else f"{said}{sure}"
+
+
+def _cheapest(at: dict[str, Any]) -> str:
+    """What is known where the cheapest that is good enough is looked for."""
+    if at["finished"] and at["kind"] == NOBODY:
+        return _guarded(at)
+    what = f" the cheapest within {at['within']} of the best"
+    if at["guardrails"]:
+        what = f", of those that keep {listed([one['title'] for one in at['guardrails']])},{what}"
+    who, rate = at["leader"], mean_text(at["leader_mean"], at["yes_no"])
+    if at["finished"] and at["kind"] not in PROVEN:
+        return f"Stopped: {who} seems to be{what} ({rate}), without a guarantee."
+    if at["finished"] and at["kind"] == "eps-pac":
+        near = f"by at most {at['near']} not good enough itself"
+        return f"Decided: {who} is no dearer than{what}, and {near} ({rate}). {at['promise']}"
+    if at["finished"]:
+        return f"Decided: {who} is{what} ({rate}). {at['promise']}"
+    still = f"; {at['left']} options are not decided yet."
+    return _so_far(at, f"{who} seems to be{what} ({rate})", still)
 
 
 def _guarded(at: dict[str, Any]) -> str:

@@ -84,6 +84,9 @@ _RULES: dict[str, dict[str | None, Rule]] = {
         "top": Rule(
             "questions.keeping:verify_top", "questions.keeping:conclude_top", may=_CHOSEN
         ),
+        "cheapest": Rule(
+            "questions.keeping_cheapest:verify", "questions.keeping_cheapest:conclude_cheapest"
+        ),
         "claims": Rule(
             "questions.keeping_baseline:verify",
             "questions.keeping_baseline:conclude",

@@ -31,7 +31,7 @@ from surepick.verifier.payoffs.table import STAKES, Question, Table, paid
 from surepick.verifier.questions.answers import check_dropped, check_p_value
 from surepick.verifier.questions.race import Race, raced
 
-_PER_WIN = 2.0 * math.sqrt(math.pi)  # lead in scores that goes with a share of wins
+PER_WIN = 2.0 * math.sqrt(math.pi)  # lead in scores that goes with a share of wins
 _CLOSE = 1e-6  # what rounding may make of an estimate
 
 
@@ -80,7 +80,7 @@ class _Cheapest(Race):
         super().__init__(check, candidates)
         M, costs = len(candidates), read_costs(check)
         self.within = within / check.noise
-        self.seems_within = self.within * (_PER_WIN if self.known.payoff.counts_wins else 1.0)
+        self.seems_within = self.within * (PER_WIN if self.known.payoff.counts_wins else 1.0)
         self.order = sorted(range(M), key=lambda i: (costs[i], i))
         self.purses, self.near = OfAll(self.order, self.start), Purses((M, M), self.start)
         self.logs = np.zeros(M)

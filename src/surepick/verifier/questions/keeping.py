@@ -63,8 +63,11 @@ class Found(NamedTuple):
 
 def verify(check: Check, m: int = 1) -> Found:
     """Who is left, worked out again block by block."""
-    limits = read_limits(check)
-    book = _Book(check, limits, m)
+    return follow(check, Book(check, read_limits(check), m))
+
+
+def follow(check: Check, book: Book) -> Found:
+    """The same of a book that has not begun."""
     blocks, told = blocks_of(check), 0
     for number, (note, batches) in enumerate(blocks, start=1):
         check.demand(len(batches) == 1, f"block {number} is not one batch")
@@ -79,7 +82,7 @@ def verify(check: Check, m: int = 1) -> Found:
     book.turn(told)
     check.risk = check.delta
     left = np.flatnonzero(book.alive).tolist()
-    return Found(left, book.somebody, book.accepted, limits)
+    return Found(left, book.somebody, book.accepted, book.numbers.limits)
 
 
 def verify_top(check: Check) -> Found:
@@ -100,7 +103,7 @@ def conclude(check: Check, found: Found) -> None:
         fits = kind in ("nobody", "heuristic")
         check.demand(fits, "all options are ruled out, and it names one")
         check_left(check, left, kind)
-        _settle(check, "nobody", f"no option keeps {exactly}")
+        settle_one(check, "nobody", f"no option keeps {exactly}")
         return
     check_left(check, left, "pac", "eps-pac", "heuristic", "none")
     check.best = f"the best of those that keep {' and '.join(one.text for one in found.limits)}"
@@ -145,10 +148,10 @@ def conclude_top(check: Check, found: Found) -> None:
         check_statement(check, len(left))
         return
     only = "the only option that keeps" if len(left) == 1 else "the only options that keep"
-    _settle(check, "pac", f"{only} {keep}", len(left) > 1)
+    settle_one(check, "pac", f"{only} {keep}", len(left) > 1)
 
 
-def _settle(check: Check, kind: str, said: str, several: bool = False) -> None:
+def settle_one(check: Check, kind: str, said: str, several: bool = False) -> None:
     """The sentence must be this one with all that it rests on; or be withdrawn."""
     theorem = THEOREMS["keeping"] + (f", union over {check.top}" if check.top > 1 else "")
     due = Stated(said, sure(check.delta), theorem, several=several)
@@ -158,7 +161,7 @@ def _settle(check: Check, kind: str, said: str, several: bool = False) -> None:
     settle(check, full if check.claim["guarantee"] == kind else withdrawn(check, full))
 
 
-class _Stakes(NamedTuple):
+class Stakes(NamedTuple):
     """What purses bet on in a block, fixed by what was known before it; shares are logs."""
 
     sure: list[int]  #: who seemed to be among the m best of those that keep the limits …
@@ -170,7 +173,7 @@ class _Stakes(NamedTuple):
     of_limits: np.ndarray  #: of each limit in the first of these, (L, K)
 
 
-class _Places:
+class Places:
     """Purses on those that are sure, and on the rivals of blocks; the least counts.
 
     Against each row there are sides: that someone keeps a limit, or is better. Who is the rival of
@@ -201,12 +204,17 @@ class _Places:
 
     def least(self) -> np.ndarray:
         """What counts against each row."""
+        last = self.by_rival().sum(axis=0) + self.begun
+        return np.min([last, *map(self._least_of, self.sure)], axis=0)
+
+    def by_rival(self) -> np.ndarray:
+        """What was bet on each rival comes to, (K, rows)."""
         each = np.where(self.certain[:, None], math.inf, self.rivals).min(axis=2)
         each[list(self.sure)] = 0.0
-        return np.min([each.sum(axis=0) + self.begun, *map(self._least_of, self.sure)], axis=0)
+        return each
 
 
-class _Paid(NamedTuple):
+class Paid(NamedTuple):
     """What a block paid, as logs; nothing for options that have not come."""
 
     ahead: np.ndarray
@@ -216,7 +224,7 @@ class _Paid(NamedTuple):
     within: np.ndarray
 
 
-class _Epoch:
+class Epoch:
     """All capital since some time; in arrays that have room for all options ever."""
 
     def __init__(self, numbers: Numbers, begun: float, m: int) -> None:
@@ -227,11 +235,11 @@ class _Epoch:
         self.ahead, self.close = (Purses((K, K), numbers.start) for _ in range(2))
         self.keeps, self.breaks, self.within = (numbers.purses() for _ in range(3))
         surely = np.isinf(numbers.certain(np.zeros((len(numbers.limits), K)), True)).T
-        self.led = _Places(K, np.hstack([surely, np.zeros((K, 1), dtype=bool)]))
-        self.somebody = _Places(1, surely)
+        self.led = Places(K, np.hstack([surely, np.zeros((K, 1), dtype=bool)]))
+        self.somebody = Places(1, surely)
 
-    def pay(self, paid: _Paid, stakes: _Stakes) -> None:
-        """A block; and the most that was ever held follows."""
+    def pay(self, paid: Paid, stakes: Stakes) -> tuple[np.ndarray, np.ndarray]:
+        """A block; what it paid on limits being kept, and broken."""
         keeps, breaks = self.keeps.pay(paid.keeps), self.breaks.pay(paid.breaks)
         ahead = self.ahead.pay(paid.ahead)
         self.within.pay(paid.within)
@@ -255,6 +263,10 @@ class _Epoch:
         for r in stakes.sure:
             self.somebody.sure[r][0] += keeps[:, r]
         self.somebody.rivals[stakes.first, 0] += keeps[:, stakes.first]
+        return keeps, broken
+
+    def note(self) -> None:
+        """The most that was ever held follows."""
         self.most = np.maximum(self.most, self.against())
         self.most_nobody = max(self.most_nobody, self.against_nobody())
 
@@ -267,18 +279,19 @@ class _Epoch:
             found = np.logaddexp(found, self.led.least() + math.log(_PURSE))
             rivals = int(met.sum()) - 1
             if rivals >= 1:
-                both = without_own(np.minimum(self._keep(), self.ahead.total), -math.inf)
+                both = without_own(np.minimum(self.kept_by(), self.ahead.total), -math.inf)
                 both = np.sort(np.where(met[:, None] & met, both, -math.inf), axis=1)
                 mean = np.logaddexp.reduce(both[:, : len(met) - self.m + 1], axis=1)
                 found = np.logaddexp(found, mean + math.log(_AVERAGE / rivals))
         return self.begun + found
 
-    def _keep(self) -> np.ndarray:
+    def kept_by(self) -> np.ndarray:
+        """Log capital on each option keeping all limits."""
         return self.numbers.certain(self.keeps.total, True).min(axis=0)
 
     def against_nobody(self) -> float:
         """Log capital against "nobody keeps the limits"."""
-        each = np.sort(self._keep()[self.met])
+        each = np.sort(self.kept_by()[self.met])
         average = float(np.logaddexp.reduce(each[: len(each) - len(self.somebody.sure)]))
         average += math.log((1 - _LED) / len(each))
         led = float(self.somebody.least()[0]) + math.log(_LED)
@@ -291,7 +304,7 @@ class _Epoch:
         return np.minimum(kept, close[:, left].min(axis=1, initial=math.inf))
 
 
-class _Book:
+class Book:
     """Who is in, and whether somebody keeps the limits."""
 
     def __init__(self, check: Check, limits: list[Limit], m: int) -> None:
@@ -300,11 +313,15 @@ class _Book:
         loose = self.numbers.loose
         self.racing = math.log(m / check.delta) - (RACING if loose else 0.0)
         self.accepting = math.log(self.numbers.K / check.delta) - ACCEPTING
-        self.epochs = [_Epoch(self.numbers, 0.0, m)]
+        self.epochs = [self.epoch(0.0)]
         self.alive, self.somebody = self.numbers.there.copy(), False
         self.accepted: list[int] = []
         check.demand(not (self.turns.any and loose), "options come and go, and limits are loose")
         check.demand(not (self.turns.any and m > 1), "options come and go, and several are named")
+
+    def epoch(self, begun: float) -> Epoch:
+        """One that begins."""
+        return Epoch(self.numbers, begun, self.m)
 
     @property
     def over(self) -> bool:
@@ -327,7 +344,7 @@ class _Book:
                 held = float(against[turn.arms[0]])
                 self.numbers.there[turn.arms[0]] = False
                 if math.isfinite(held):
-                    self.epochs.append(_Epoch(self.numbers, min(held, 0.0), self.m))
+                    self.epochs.append(self.epoch(min(held, 0.0)))
             self.alive = self.numbers.there & (self._least() < self.racing)
             self._look()
 
@@ -357,15 +374,16 @@ class _Book:
         if not self.numbers.bets():
             self.check.demand(note.nothing, f"{where} has no past to bet by")
         else:
-            stakes = self._stakes(*self._rivals(note, where))
+            stakes = self.stakes(*self.rivals(note, where))
             self.numbers.open(blocks, where)
-            paid = self._paid()
+            paid = self.paid()
             for epoch in self.epochs:
                 epoch.pay(paid, stakes)
+                epoch.note()
             self._drop(note, where)
         self.numbers.add(blocks)
 
-    def _rivals(self, note: Noted, where: str) -> tuple[list[int], int, int]:
+    def rivals(self, note: Noted, where: str) -> tuple[list[int], int, int]:
         """Who seemed to be the m best of those that keep the limits, and who came next."""
         check, named = self.check, note.rivals.tolist()
         sure = note.sure.tolist() if self.m > 1 else []
@@ -379,17 +397,17 @@ class _Book:
         before = [one for one in self.epochs[-1].somebody.sure if one in leading][: places - 1]
         check.demand(sure[: len(before)] == before, f"{where}: others were sure, and still are")
         for one in leading:
-            self._check_best(one, [x for x in left if x == one or x not in leading], where)
+            self.check_best(one, [x for x in left if x == one or x not in leading], where)
         for one in sure[len(before) :]:
-            self._check_best(one, [one, first], where)
+            self.check_best(one, [one, first], where)
         if second >= 0:
-            self._check_best(second, [x for x in left if x not in leading], where)
+            self.check_best(second, [x for x in left if x not in leading], where)
         return sure, first, second
 
-    def _check_best(self, one: int, among: list[int], where: str) -> None:
+    def check_best(self, one: int, among: list[int], where: str) -> None:
         """That one must have seemed to be the best of some that keep the limits, or nearest."""
         means, worst = self.numbers.estimates()[0], self.numbers.margins().apart.min(axis=0)
-        left = np.flatnonzero(self.alive)
+        left = np.flatnonzero(self.numbers.there)
         size = float(np.abs(means[left]).max()) + float(np.ptp(means[left]))
         surely = [x for x in among if worst[x] > _CLOSE]
         best = max((means[x] for x in surely), default=-math.inf)
@@ -398,21 +416,21 @@ class _Book:
         said = f"{where}: {one} did not seem to be the best that keeps limits"
         self.check.demand(as_best or nearest, said)
 
-    def _stakes(self, sure: list[int], first: int, second: int) -> _Stakes:
+    def stakes(self, sure: list[int], first: int, second: int, by: float = 0.0) -> Stakes:
         inside = 0.5 * self.numbers.surely(self.numbers.margins())
         means, doubt, _ = self.numbers.estimates()
         least, everyone = inside.min(axis=0), np.arange(self.numbers.K)
         on_limits, on_rival = dict[int, np.ndarray](), dict[int, np.ndarray]()
         for place in [first, *sure]:
             rivals = np.where(everyone == first, second, first) if place == first else place
-            ahead = 0.5 * squared(means[rivals] - means, doubt[rivals] + doubt)
+            ahead = 0.5 * squared(means[rivals] - means - by, doubt[rivals] + doubt)
             odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
             on_limits[place], on_rival[place] = -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds)
         of_limits = -inside - np.logaddexp.reduce(-inside, axis=0)
         nobody = np.isin(everyone, sure) | (int(self.alive.sum()) <= self.m)
-        return _Stakes(sure, first, second, nobody, on_limits, on_rival, of_limits)
+        return Stakes(sure, first, second, nobody, on_limits, on_rival, of_limits)
 
-    def _paid(self) -> _Paid:
+    def paid(self) -> Paid:
         numbers, everyone = self.numbers, np.arange(self.numbers.K)
         came = everyone <= max(np.flatnonzero(numbers.there))
         both, each = (came[:, None] & came)[..., None], came[None, :, None]
@@ -422,7 +440,7 @@ class _Book:
         if numbers.loose:
             epsilon = self.check.epsilon / self.check.noise
             close = reward.beats(everyone, everyone, epsilon)
-        return _Paid(ahead, close, *(np.where(each, own, 0.0) for own in numbers.paid()))
+        return Paid(ahead, close, *(np.where(each, own, 0.0) for own in numbers.paid()))
 
     def _drop(self, note: Noted, where: str) -> None:
         check, logs = self.check, np.minimum(self._least(), 1e300)
