@@ -37,6 +37,11 @@ def samples(out):
         return [(row["algorithm"], row["trial"], row["samples"]) for row in csv.DictReader(file)]
 
 
+def test_the_file_has_forty_lines_at_most():
+    (code,) = [block.code for block in blocks(PAGE) if "class Challenger(" in block.code]
+    assert len(code.splitlines()) <= 40
+
+
 @pytest.mark.validation
 def test_a_plugin_goes_through_bench_a_kill_and_a_resume(installed, tmp_path):
     out = tmp_path / "out"
