@@ -133,6 +133,7 @@ def test_orders_of_items_are_drawn_in_one_place():
     assert drawing == {
         "surepick.algorithms.items",
         "surepick.arrays.grid",  # by which it is done
+        "surepick.ahead.noise",  # in which order simulated pulls come
         "surepick.run.past",  # of past measurements, by what they are
     }
     seeded = re.compile(r"default_rng\(\[|np\.uint64\(items\)")

@@ -5,6 +5,7 @@ import pytest
 
 import surepick as sp
 from surepick.ahead.kinds import noise_family
+from surepick.ahead.noise import Correlated
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.simulate import (
     Bernoulli,
@@ -220,3 +221,25 @@ def test_every_family_can_be_identified(noise):
     instance = sp.simulate.Instance(sp.Problem(np.eye(3), noise=0.5), [0.9, 0.3, 0.1])
     table = sp.simulate.trials(sp.algorithms.Peleg(0.05), instance, n=30, noise=noise)
     assert table["correct"].mean() > 0.9
+
+
+def test_correlated_errors_lean_on_the_one_before_also_from_batch_to_batch():
+    """Variance as without, and the correlation that was asked for."""
+    rng, family = np.random.default_rng(0), Correlated(0.8)
+    one = np.array([1])
+    errors = np.array([family.sums(rng, np.zeros(1), one, 2.0)[0] for _ in range(5000)])
+    assert np.corrcoef(errors[1:], errors[:-1])[0, 1] == pytest.approx(0.8, abs=0.05)
+    assert errors.std() == pytest.approx(2.0, rel=0.1)
+    counts = np.array([4000, 8000])
+    sums, spreads = family.totals(rng, np.array([1.0, 2.0]), counts, 1.0)
+    assert sums / counts == pytest.approx([1.0, 2.0], abs=0.2)
+    assert spreads / counts == pytest.approx([1.0, 1.0], rel=0.15)
+
+
+def test_misfit_moves_each_mean_by_at_most_zeta_and_equal_options_alike():
+    instance = sp.simulate.Instance(sp.Problem([[1, 0], [0, 1], [1, 0]], noise=1.0), [0.5, 0.2])
+    off = instance.off_by(0.1, np.random.default_rng(1))
+    moved = off.means - instance.means
+    assert 0 < np.abs(moved).max() <= 0.1
+    assert moved[0] == moved[2]
+    assert (off.values == off.means).all()

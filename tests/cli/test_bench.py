@@ -238,6 +238,16 @@ def test_noise_of_another_family(bench, tmp_path):
     )
 
 
+@pytest.mark.parametrize("noise", ["misfit:zeta=0.1", "correlated:share=0.5"])
+def test_noise_that_no_theorem_allows(bench, tmp_path, noise):
+    assert bench("xy-static,uniform", "--noise", noise).exit_code == 0
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        first = [row["samples"] for row in csv.DictReader(file)]
+    assert bench("xy-static,uniform", "--noise", noise, "--jobs", "2").exit_code == 0
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        assert first == [row["samples"] for row in csv.DictReader(file)]
+
+
 def test_a_recorded_leaderboard_is_checked_by_measuring_some_of_it_again(tmp_path):
     command = ["bench", "--suite", "leaderboard", "--algorithms", "peleg,rage", "--trials", "2"]
     command += ["--instances", "standard:gap=0.5", "--seed", "3", "--out", str(tmp_path)]

@@ -292,6 +292,66 @@ class Beta(OnInterval):
 
 
 #: by name
+@dataclass(frozen=True)
+class Correlated(Gaussian):
+    """N(mean, scale²), but each error leans on the one before: 0 of it, up to nearly all.
+
+    Pulls of a batch are measured in random order. No theorem here allows it: to see what it does.
+
+    Examples
+    --------
+    >>> Correlated(0.9).share
+    0.9
+    """
+
+    share: float = 0.5  #: correlation of an error with the one before
+    _last: list[Any] = field(
+        default_factory=lambda: [None, 0.0], init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= real(self.share, "share") < 1:
+            raise InvalidInputError(f"share must be at least 0 and below 1; got {self.share!r}")
+
+    def totals(self, rng, means, counts, scale):
+        from scipy.signal import lfilter
+
+        if self._last[0] is not rng:  # another trial
+            self._last[:] = rng, rng.standard_normal()
+        n, rest = int(counts.sum()), math.sqrt(1 - self.share**2)
+        start = [self.share * self._last[1]]
+        errors, _ = lfilter([rest], [1.0, -self.share], rng.standard_normal(n), zi=start)
+        self._last[1] = float(errors[-1])
+        rows = np.repeat(np.arange(len(counts)), counts)
+        rng.shuffle(rows)
+        total = np.bincount(rows, errors, len(counts))
+        spread = np.bincount(rows, errors**2, len(counts)) - total**2 / counts
+        return counts * means + scale * total, scale**2 * np.maximum(spread, 0.0)
+
+    def sums(self, rng, means, counts, scale):
+        return self.totals(rng, means, counts, scale)[0]
+
+
+@dataclass(frozen=True)
+class Misfit(Gaussian):
+    """N(mean, scale²), around means that are off from what features say by up to ``zeta``.
+
+    Each trial draws how far the mean of each option is off, evenly between −zeta and zeta.
+
+    Examples
+    --------
+    >>> Misfit(0.1).zeta
+    0.1
+    """
+
+    zeta: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.zeta, "zeta")
+
+
 FAMILIES: dict[str, type[Noise]] = {
     "gaussian": Gaussian,
     "bernoulli": Bernoulli,
@@ -300,4 +360,6 @@ FAMILIES: dict[str, type[Noise]] = {
     "exponential": Exponential,
     "beta": Beta,
     "two-point": TwoPoint,
+    "correlated": Correlated,
+    "misfit": Misfit,
 }

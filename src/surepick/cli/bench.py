@@ -60,7 +60,8 @@ def command(
     noise: str | None = option(
         None,
         "Family of the rewards: gaussian, student-t:freedom=4, exponential, bernoulli, bounded, "
-        "beta, two-point.  [default: what goes with each problem]",
+        "beta, two-point, correlated:share=0.5, misfit:zeta=0.1.  [default: what goes "
+        "with each problem]",
     ),
     jobs: int = option(1, "Processes; -1 for all cores."),
     engine_name: str = ENGINE,

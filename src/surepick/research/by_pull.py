@@ -109,8 +109,10 @@ def compiled(rule: Callable[..., int]) -> tuple[Any, Any]:
 class ByPullState(GlrState):
     """A compiled rule at work."""
 
-    config: ByPull
+    def __init__(self, config: ByPull, problem: Problem) -> None:
+        self.rule = config.arm
+        super().__init__(config, problem)
 
     def build(self) -> None:
         self.memory, self.update = Memory(self.new_core()), update
-        self.choose, self.many = compiled(self.config.arm)
+        self.choose, self.many = compiled(self.rule)

@@ -22,7 +22,9 @@ class Instance:
     (0, [0.0, 0.3])
     """
 
-    def __init__(self, problem: Problem, theta: Any, name: str = "instance") -> None:
+    def __init__(
+        self, problem: Problem, theta: Any, name: str = "instance", off: Any = 0.0
+    ) -> None:
         if not isinstance(problem, Problem):
             raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
         try:
@@ -37,16 +39,24 @@ class Instance:
         self.theta.setflags(write=False)
         self.problem = problem
         self.name = name
+        self._off = off  # how far the mean of each arm is from what its features say
+        if np.ndim(off) and problem.transductive:
+            raise InvalidInputError("misfit: candidates must be the arms, or nobody could see it")
+
+    def off_by(self, zeta: float, rng: np.random.Generator) -> Instance:
+        """The same, with means off by up to ``zeta``; equal options by as much."""
+        off = rng.uniform(-zeta, zeta, self.problem.n_arms)[self.problem.same_as]
+        return Instance(self.problem, self.theta, self.name, off)
 
     @cached_property
     def means(self) -> FloatArray:
         """Mean reward of each arm."""
-        return _values(self.problem, self.problem.arms, self.theta)
+        return _values(self.problem, self.problem.arms, self.theta) + self._off
 
     @cached_property
     def values(self) -> FloatArray:
         """True value of each candidate."""
-        return _values(self.problem, self.problem.candidates, self.theta)
+        return _values(self.problem, self.problem.candidates, self.theta) + self._off
 
     @cached_property
     def best(self) -> int:

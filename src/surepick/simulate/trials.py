@@ -10,7 +10,7 @@ import numpy as np
 
 from surepick.ahead.feed import TooSlowError, feed
 from surepick.ahead.kinds import check_rewards, noise_family
-from surepick.ahead.noise import Gaussian, Noise
+from surepick.ahead.noise import Gaussian, Misfit, Noise
 from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import SEEDS, whole
 from surepick.engines import local
@@ -38,8 +38,11 @@ def trial(
     started = time.perf_counter()
     deadline = None if time_limit is None else time.process_time() + time_limit
     for_algorithm, for_rewards = seeds.spawn(2)
+    rng = np.random.default_rng(for_rewards)
+    if isinstance(noise, Misfit):
+        instance = instance.off_by(noise.zeta, rng)
     run = algorithm.start(instance.problem, np.random.default_rng(for_algorithm))
-    drive(run, instance, np.random.default_rng(for_rewards), noise, deadline)
+    drive(run, instance, rng, noise, deadline)
     answer = run.answer
     return {
         "samples": answer.samples,
