@@ -229,7 +229,7 @@ def _count(content: dict[str, Any], total: int) -> str:
     now = content["standing"]
     states = now["columns"]["state"]
     if content.get("pairs") and not content["survivors"]:
-        if now["question"] == "cheapest":
+        if not named(now["question"]).ranks:
             return "no option is good enough"
         around = " beats ".join([*content["circle"], *content["circle"][:1]])
         looking = "" if content["finished"] else "; a circle is looked for"
