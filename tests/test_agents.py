@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 import surepick as sp
-from surepick.agents import Place, Tools, mcp_server
+from surepick.agents import Tools, mcp_server
+from surepick.client import Here
 from surepick.errors import FormatError, InvalidInputError
 
 OPTIONS = "label,strength\nweak,1\nmiddle,2\nstrong,5\n"
@@ -108,7 +109,7 @@ def test_by_default_agents_only_look(storage):
 
 
 def test_tools_take_no_files_and_say_what_they_need(tmp_path, storage):
-    tools = Tools(Place(storage))
+    tools = Tools(Here(storage))
     (tmp_path / "certificate.json").write_text("{}")
     for given in (str(tmp_path / "certificate.json"), "[]"):
         with pytest.raises(FormatError, match="certificate"):
@@ -117,7 +118,7 @@ def test_tools_take_no_files_and_say_what_they_need(tmp_path, storage):
         tools.verify()
     with pytest.raises(InvalidInputError, match="number 0 needs a pull and a reward"):
         tools.tell("glue", [{"pull": 1}])
-    assert mcp_server(Place(storage)) is not None
+    assert mcp_server(Here(storage)) is not None
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_tools_take_no_files_and_say_what_they_need(tmp_path, storage):
 def test_settings_of_agents_are_known_ones(settings, storage):
     (name,) = settings
     with pytest.raises(InvalidInputError, match=rf"settings: .?{name}"):
-        Tools(Place(storage)).create_study("glue", OPTIONS, settings=settings)
+        Tools(Here(storage)).create_study("glue", OPTIONS, settings=settings)
 
 
 def test_a_past_is_text_and_not_the_name_of_a_file(tmp_path, storage):
@@ -142,15 +143,15 @@ def test_a_past_is_text_and_not_the_name_of_a_file(tmp_path, storage):
     file.write_text("label,reward\nweak,1\nstrong,0\n")
     given = {"past_chosen": "in advance", "past": str(file)}
     with pytest.raises(InvalidInputError) as found:
-        Tools(Place(storage)).create_study("glue", OPTIONS, rewards="yes-no", settings=given)
+        Tools(Here(storage)).create_study("glue", OPTIONS, rewards="yes-no", settings=given)
     assert "label" not in str(found.value).split("Known")[-1]
     given["past"] = file.read_text()
-    Tools(Place(storage)).create_study("glue", OPTIONS, rewards="yes-no", settings=given)
+    Tools(Here(storage)).create_study("glue", OPTIONS, rewards="yes-no", settings=given)
 
 
 def test_faults_are_told_without_a_trace(capfd):
-    class Broken(Place):
-        def names(self):
+    class Broken(Here):
+        def list_studies(self):
             raise ZeroDivisionError("by nothing")
 
     server = mcp_server(Broken("memory://"))
@@ -161,7 +162,7 @@ def test_faults_are_told_without_a_trace(capfd):
 
 def test_rewards_of_one_call_have_a_most(storage):
     with pytest.raises(InvalidInputError, match="rewards: 200,000 at once"):
-        Tools(Place(storage)).tell("glue", [{"pull": 0, "reward": 1}] * 200_000)
+        Tools(Here(storage)).tell("glue", [{"pull": 0, "reward": 1}] * 200_000)
 
 
 def test_many_calls_at_once_and_wrong_ones_leave_it_as_it_was(storage):

@@ -61,8 +61,9 @@ USES = {
         assert request_for(b"what is to be stamped").nonce
         """,
     "mcp": """
-        from surepick.agents import Place, mcp_server
-        assert mcp_server(Place("sqlite:///studies.db")).name == "surepick"
+        from surepick.agents import mcp_server
+        from surepick.client import Here
+        assert mcp_server(Here("sqlite:///studies.db")).name == "surepick"
         """,
     "gpu": """
         from surepick.arrays.backend import backend_named

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from surepick.errors import InvalidInputError, MissingExtraError, SurepickError
 
 if TYPE_CHECKING:
-    from surepick.client import Client
-    from surepick.study import StudyCore
+    from surepick.client import Client, Here
 
 _TOLD = """\
 surepick finds the best of several options from few noisy measurements, and proves it. A study has
@@ -27,62 +26,23 @@ void. Where a measurement cannot be made, leave the pull open."""
 _NO_WRITES = "Nothing can be changed through this server; `surepick mcp --allow-writes` can."
 
 
-class Place:
-    """Where studies are: a database, or a service.
-
-    Parameters
-    ----------
-    storage
-        ``sqlite:///file.db`` or ``postgresql+psycopg://user@host/database``.
-    client
-        Instead: the way to a service.
-    """
-
-    def __init__(self, storage: str, client: Client | None = None) -> None:
-        self.storage, self.client = storage, client
-
-    def names(self) -> list[str]:
-        """The studies that are there."""
-        if self.client is not None:
-            return self.client.list_studies()
-        from surepick.study import list_studies
-
-        return list_studies(self.storage)
-
-    def load(self, name: str) -> StudyCore:
-        """One of them."""
-        if self.client is not None:
-            return self.client.load_study(name)
-        from surepick.study import load_study
-
-        return load_study(name, self.storage)
-
-    def create(self, name: str, **fields: Any) -> StudyCore:
-        """A new one."""
-        if self.client is not None:
-            return self.client.create_study(name, **fields)
-        from surepick.study import create_study
-
-        return create_study(name, storage=self.storage, **fields)
-
-
 class Tools:
     """What agents can do; the docstring of each method is what they are told about it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Client | Here) -> None:
         self._place = place
 
     # -- looking ---------------------------------------------------------------------------
     def list_studies(self) -> dict[str, Any]:
         """The names of all studies."""
-        return {"studies": self._place.names()}
+        return {"studies": self._place.list_studies()}
 
     def read_status(self, study: str) -> dict[str, Any]:
         """Where a study stands: who is still in, estimates, measurements, warnings, the guarantee.
 
         `finished` says whether there is an answer; `warnings` what looks wrong.
         """
-        with self._place.load(study) as opened:
+        with self._place.load_study(study) as opened:
             return opened.status()
 
     def read_answer(self, study: str, certificate: bool = False) -> dict[str, Any]:
@@ -90,7 +50,7 @@ class Tools:
 
         `proven` is false where the study was stopped early or its promise was withdrawn.
         """
-        with self._place.load(study) as opened:
+        with self._place.load_study(study) as opened:
             if not opened.finished:
                 return {"finished": False}
             answer = opened.answer
@@ -111,7 +71,7 @@ class Tools:
         if bool(study) == bool(certificate):
             raise InvalidInputError("give either a study, or a certificate as JSON text")
         if study:
-            with self._place.load(study) as opened:
+            with self._place.load_study(study) as opened:
                 proof = opened.answer.certificate()
         else:
             proof = read_one(certificate.encode())  # never the name of a file
@@ -144,7 +104,7 @@ class Tools:
         how = {"features": features} if features else {"unstructured": True}
         fields = {"noise": rewards, "delta": delta, "epsilon": epsilon} | _settings(settings or {})
         table = Sheet(csv=options_csv)
-        with self._place.create(name, table=table, **how, **fields) as made:
+        with self._place.create_study(name, table=table, **how, **fields) as made:
             return {"study": name, "options": list(made.problem.labels)[:1000]}
 
     def ask(self, study: str, count: int = 1, worker: str = "agent") -> dict[str, Any]:
@@ -152,7 +112,7 @@ class Tools:
 
         Whoever asks again under the same name of a worker first gets what is still open.
         """
-        with self._place.load(study) as opened:
+        with self._place.load_study(study) as opened:
             pulls = opened.ask(count, worker)
             found = [
                 {"pull": pull.id, "option": pull.label}
@@ -178,7 +138,7 @@ class Tools:
             if not isinstance(one, dict) or not {"pull", "reward"} <= one.keys():
                 raise InvalidInputError(f"rewards: number {number} needs a pull and a reward")
             given.append((one["pull"], one["reward"], one.get("option")))
-        with self._place.load(study) as opened:
+        with self._place.load_study(study) as opened:
             told = opened.tell_many(given, worker)
             found = [{"pull": one.pull, "status": one.status} for one in told]
             warnings = [one.warning for one in told if one.warning]
@@ -208,7 +168,7 @@ _LOOKING = ("list_studies", "read_status", "read_answer", "verify")
 _WRITING = ("create_study", "ask", "tell")
 
 
-def mcp_server(place: Place, allow_writes: bool = False) -> Any:
+def mcp_server(place: Client | Here, allow_writes: bool = False) -> Any:
     """A server of the official SDK, with its tools; ``run()`` serves until its input ends.
 
     Parameters

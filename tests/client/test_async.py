@@ -1,7 +1,6 @@
 """The client for coroutines: what it does is what the client does."""
 
 import asyncio
-import inspect
 import shutil
 
 import pytest
@@ -34,9 +33,6 @@ def test_it_has_the_methods_of_the_client():
     without |= {"features_by_arm", "shown"}
     assert public(RemoteStudy) - without <= public(AsyncStudy)
     assert public(sp.Client) <= public(sp.AsyncClient)
-    for name in public(sp.Client) - {"url", "close"}:
-        mine, other = getattr(sp.AsyncClient, name), getattr(sp.Client, name)
-        assert list(inspect.signature(mine).parameters) == list(inspect.signature(other).parameters)
 
 
 def test_coroutines_measure_a_study_to_its_end(service):

@@ -8,9 +8,9 @@ import click
 
 from surepick.cli.options import JSON, from_signature, option
 from surepick.cli.studies import (
-    at_server,
     local_study_options,
     open_study,
+    place_of,
     say,
     shown,
     storage_option,
@@ -91,8 +91,6 @@ def delete_command(
     yes: bool = option(False, "Do not ask."),
 ) -> None:
     """Delete a study with everything that was measured for it. This cannot be undone."""
-    from surepick.study import delete_study
-
     with open_study(name, storage) as study:
         told = study.progress().measured
     if not yes:
@@ -101,8 +99,5 @@ def delete_command(
             abort=True,
             err=True,
         )
-    if (at := at_server()) is not None:
-        at.delete_study(name)
-    else:
-        delete_study(name, storage)
+    place_of(storage).delete_study(name)
     say(as_json, {"deleted": name}, f"{shown(name)} is deleted.")

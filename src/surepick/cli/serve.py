@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import click
 
 from surepick.cli.options import from_signature, option
-from surepick.cli.studies import at_server, server_options, storage_option
+from surepick.cli.studies import place_of, server_options, storage_option
 from surepick.errors import MissingExtraError
 
 
@@ -83,6 +83,6 @@ def mcp_command(
     read_status, read_answer, verify; with --allow-writes also create_study, ask and tell. Needs
     the extra mcp.
     """
-    from surepick.agents import Place, mcp_server
+    from surepick.agents import mcp_server
 
-    mcp_server(Place(storage, at_server()), allow_writes).run("stdio")
+    mcp_server(place_of(storage), allow_writes).run("stdio")

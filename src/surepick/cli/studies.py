@@ -16,7 +16,7 @@ from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.algorithms.base import Algorithm
-    from surepick.client import Client
+    from surepick.client import Client, Here
     from surepick.problem import Problem
     from surepick.study import SegmentStudies, Study
 
@@ -81,11 +81,7 @@ def open_study(name: str, storage: str) -> Study:
 
     One at a service has all methods of :class:`~surepick.study.StudyCore`, and no others.
     """
-    if (at := at_server()) is not None:
-        return cast("Study", at.load_study(name))
-    from surepick.study import load_study
-
-    return load_study(name, storage)
+    return cast("Study", place_of(storage).load_study(name))
 
 
 def limit_in_words(problem: Problem, limit: str) -> str:
@@ -102,14 +98,20 @@ def open_studies(name: str, storage: str) -> Study | SegmentStudies:
     try:
         return open_study(name, storage)
     except UnknownStudyError as unknown:
-        from surepick.study import SegmentStudies, list_studies, load_study
+        from surepick.study import SegmentStudies
 
-        at = at_server()
-        names = list_studies(storage) if at is None else at.list_studies()
+        there = place_of(storage)
+        names = there.list_studies()
         if not any(one.startswith(f"{name}@") for one in names):
             raise unknown from None
-        opened = (lambda own: load_study(own, storage)) if at is None else at.load_study
-        return SegmentStudies.among(name, names, opened)
+        return SegmentStudies.among(name, names, there.load_study)
+
+
+def place_of(storage: str) -> Client | Here:
+    """Where studies are: a service, if --server names one, or else a database."""
+    from surepick.client import Here
+
+    return at_server() or Here(storage)
 
 
 def at_server() -> Client | None:

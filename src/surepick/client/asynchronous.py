@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT
-from surepick.client import requests
-from surepick.client.requests import Steps, StudyRequests, promised
-from surepick.client.transport import AsyncTransport
-from surepick.problem import Problem
+from surepick.client.requests import ServiceRequests, Steps, StudyRequests, promised
+from surepick.client.transport import AsyncTransport, OfService
 from surepick.run import Answer
-from surepick.study import StudyCore, StudySpec
-from surepick.study.spec import described
+from surepick.study import StudyCore
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def _awaited(
-    steps: Callable[Concatenate[StudyRequests, P], Steps[R]],
-) -> Callable[Concatenate[AsyncStudy, P], Coroutine[Any, Any, R]]:
+    steps: Callable[Concatenate[Any, P], Steps[R]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """A method that walks through these steps, and lets others work meanwhile."""
 
     @functools.wraps(steps)
-    async def method(self: AsyncStudy, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self._transport.followed(steps(self._requests, *args, **kwargs))
 
     vars(method)["__signature__"] = promised(steps)
@@ -37,9 +32,9 @@ def _awaited(
 
 def _awaited_act(
     method: Callable[Concatenate[StudyCore, P], R],
-) -> Callable[Concatenate[AsyncStudy, P], Coroutine[Any, Any, R]]:
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
     """A method of studies that only calls ``act``, or lists acts: what it asks for is awaited."""
-    return _awaited(cast("Callable[Concatenate[StudyRequests, P], Steps[R]]", method))
+    return _awaited(cast("Callable[Concatenate[Any, P], Steps[R]]", method))
 
 
 class AsyncStudy:
@@ -115,7 +110,7 @@ class AsyncStudy:
         return f"AsyncStudy({self.name!r}, {self._transport.url!r})"
 
 
-class AsyncClient:
+class AsyncClient(OfService[AsyncStudy]):
     """A service's studies, for coroutines; the parameters are those of :class:`surepick.Client`.
 
     Examples
@@ -132,64 +127,13 @@ class AsyncClient:
             await asyncio.gather(*(work(study, f"w{k}") for k in range(8)))
     """
 
-    def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        patience: float = 300.0,
-        timeout: float = 30.0,
-        verify: bool | str = True,
-    ) -> None:
-        how: dict[str, Any] = {"patience": patience, "timeout": timeout, "verify": verify}
-        self._transport = AsyncTransport(url, token, **how)
-
-    @property
-    def url(self) -> str:
-        """Where the service is."""
-        return self._transport.url
-
-    async def create_study(
-        self,
-        name: str,
-        problem: Problem | None = None,
-        algorithm: Algorithm | str = DEFAULT,
-        *,
-        table: Any = None,
-        **fields: Any,
-    ) -> AsyncStudy:
-        """See :meth:`surepick.Client.create_study`."""
-        return await self.store(described(name, problem, algorithm, table, fields))
-
-    async def store(self, spec: StudySpec) -> AsyncStudy:
-        """See :meth:`surepick.Client.store`."""
-        await self._transport.followed(requests.store(spec))
-        return AsyncStudy(self._transport, spec.name)
-
-    async def load_study(self, name: str) -> AsyncStudy:
-        """Open a study that is there."""
-        study = AsyncStudy(self._transport, name)
-        await study.progress()  # is it there, and may this token see it?
-        return study
-
-    async def list_studies(self) -> list[str]:
-        """The names of the studies that the token is for, in the order of their creation."""
-        return await self._transport.followed(requests.list_studies())
-
-    async def delete_study(self, name: str) -> None:
-        """Delete a study with everything that was measured for it."""
-        await self._transport.followed(requests.delete_study(name))
-
-    async def make_token(
-        self,
-        role: str,
-        studies: Sequence[str] | None = None,
-        *,
-        expires_in: float | None = None,
-        note: str = "",
-    ) -> str:
-        """See :meth:`surepick.Client.make_token`."""
-        return await self._transport.followed(requests.make_token(role, studies, expires_in, note))
+    _way, _study = AsyncTransport, AsyncStudy
+    create_study = _awaited(ServiceRequests[AsyncStudy].create_study)
+    store = _awaited(ServiceRequests[AsyncStudy].store)
+    load_study = _awaited(ServiceRequests[AsyncStudy].load_study)
+    list_studies = _awaited(ServiceRequests[AsyncStudy].list_studies)
+    delete_study = _awaited(ServiceRequests[AsyncStudy].delete_study)
+    make_token = _awaited(ServiceRequests[AsyncStudy].make_token)
 
     async def close(self) -> None:
         """Let go of connections; they come back when needed."""
@@ -200,6 +144,3 @@ class AsyncClient:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
-
-    def __repr__(self) -> str:
-        return f"AsyncClient({self.url!r})"

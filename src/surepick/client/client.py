@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, cast
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT
-from surepick.client import requests
-from surepick.client.requests import Steps, StudyRequests, promised
-from surepick.client.transport import Transport
+from surepick.client.requests import R, ServiceRequests, Steps, StudyRequests, promised
+from surepick.client.transport import OfService, Transport
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.study import StudySpec
+from surepick.study import Study, manage
 from surepick.study.core import StudyCore
-from surepick.study.spec import described
 from surepick.study.workers.run import run_study
 
+P = ParamSpec("P")
 
-def _blocking(steps: Callable[..., Steps[Any]]) -> Any:
+
+def _blocking(
+    steps: Callable[Concatenate[Any, P], Steps[R]],
+) -> Callable[Concatenate[Any, P], R]:
     """A method that walks through these steps and returns when they are done."""
 
     @functools.wraps(steps)
-    def method(self: RemoteStudy, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: P.args, **kwargs: P.kwargs) -> R:
         return self._transport.follow(steps(self._requests, *args, **kwargs))
 
     vars(method)["__signature__"] = promised(steps)
     return method
+
+
+#: for methods whose types are those of StudyCore
+_of_core = cast("Callable[[Any], Any]", _blocking)
 
 
 class RemoteStudy(StudyCore):
@@ -68,27 +73,26 @@ class RemoteStudy(StudyCore):
         """The answer, once finished; its guarantee is withdrawn where a check contradicts it."""
         return self._transport.follow(self._requests.answer())
 
-    definition = _blocking(StudyRequests.definition)
-    ask = _blocking(StudyRequests.ask)
-    tell = _blocking(StudyRequests.tell)
-    tell_many = _blocking(StudyRequests.tell_many)
-    fail = _blocking(StudyRequests.fail)
-    keep = _blocking(StudyRequests.keep)
-    canary = _blocking(StudyRequests.canary)
-    act = _blocking(StudyRequests.act)
-    acts = _blocking(StudyRequests.acts)
-    _records = _blocking(StudyRequests._records)
-    split = _blocking(StudyRequests.split)
-    periods = _blocking(StudyRequests.periods)
-    progress = _blocking(StudyRequests.progress)
-    standing = _blocking(StudyRequests.standing)
-    forecast = _blocking(StudyRequests.forecast)
-    status = _blocking(StudyRequests.status)
-    checks = _blocking(StudyRequests.checks)
-    rewards = _blocking(StudyRequests.rewards)
-    events = _blocking(StudyRequests.events)
-    history = _blocking(StudyRequests.history)
-    judgements = _blocking(StudyRequests.judgements)
+    definition = _of_core(StudyRequests.definition)
+    ask = _of_core(StudyRequests.ask)
+    tell = _of_core(StudyRequests.tell)
+    tell_many = _of_core(StudyRequests.tell_many)
+    fail = _of_core(StudyRequests.fail)
+    keep = _of_core(StudyRequests.keep)
+    act = _of_core(StudyRequests.act)
+    acts = _of_core(StudyRequests.acts)
+    _records = _of_core(StudyRequests._records)
+    split = _of_core(StudyRequests.split)
+    periods = _of_core(StudyRequests.periods)
+    progress = _of_core(StudyRequests.progress)
+    standing = _of_core(StudyRequests.standing)
+    forecast = _of_core(StudyRequests.forecast)
+    status = _of_core(StudyRequests.status)
+    checks = _of_core(StudyRequests.checks)
+    rewards = _of_core(StudyRequests.rewards)
+    events = _of_core(StudyRequests.events)
+    history = _of_core(StudyRequests.history)
+    judgements = _of_core(StudyRequests.judgements)
     run = run_study
 
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
@@ -105,7 +109,26 @@ class RemoteStudy(StudyCore):
         return f"RemoteStudy({self.name!r}, {self._transport.url!r})"
 
 
-class Client:
+class Here:
+    """The studies of a database, with the methods of a client."""
+
+    def __init__(self, storage: str) -> None:
+        self.storage = storage
+
+    def create_study(self, name: str, **fields: Any) -> Study:
+        return manage.create_study(name, storage=self.storage, **fields)
+
+    def load_study(self, name: str) -> Study:
+        return manage.load_study(name, self.storage)
+
+    def list_studies(self) -> list[str]:
+        return manage.list_studies(self.storage)
+
+    def delete_study(self, name: str) -> None:
+        manage.delete_study(name, self.storage)
+
+
+class Client(OfService[RemoteStudy]):
     """A service's studies: create, load, list, delete.
 
     Parameters
@@ -131,69 +154,13 @@ class Client:
                 study.tell(pull.id, measure(pull.label), "lab-1")
     """
 
-    def __init__(
-        self,
-        url: str,
-        token: str,
-        *,
-        patience: float = 300.0,
-        timeout: float = 30.0,
-        verify: bool | str = True,
-    ) -> None:
-        self._transport = Transport(url, token, patience=patience, timeout=timeout, verify=verify)
-
-    @property
-    def url(self) -> str:
-        """Where the service is."""
-        return self._transport.url
-
-    def create_study(
-        self,
-        name: str,
-        problem: Problem | None = None,
-        algorithm: Algorithm | str = DEFAULT,
-        *,
-        table: Any = None,
-        **fields: Any,
-    ) -> RemoteStudy:
-        """Create a study, from a problem or from a table of options.
-
-        Parameters
-        ----------
-        name, problem, algorithm, table, **fields
-            See :func:`surepick.create_study`.
-        """
-        return self.store(described(name, problem, algorithm, table, fields))
-
-    def store(self, spec: StudySpec) -> RemoteStudy:
-        """Create the study that a spec describes."""
-        self._transport.follow(requests.store(spec))
-        return RemoteStudy(self._transport, spec.name)
-
-    def load_study(self, name: str) -> RemoteStudy:
-        """Open a study that is there."""
-        study = RemoteStudy(self._transport, name)
-        _ = study.finished  # is it there, and may this token see it?
-        return study
-
-    def list_studies(self) -> list[str]:
-        """The names of the studies that the token is for, in the order of their creation."""
-        return self._transport.follow(requests.list_studies())
-
-    def delete_study(self, name: str) -> None:
-        """Delete a study with everything that was measured for it."""
-        self._transport.follow(requests.delete_study(name))
-
-    def make_token(
-        self,
-        role: str,
-        studies: Sequence[str] | None = None,
-        *,
-        expires_in: float | None = None,
-        note: str = "",
-    ) -> str:
-        """A new token (``admin``, ``worker`` or ``viewer``); the service does not keep it."""
-        return self._transport.follow(requests.make_token(role, studies, expires_in, note))
+    _way, _study = Transport, RemoteStudy
+    create_study = _blocking(ServiceRequests[RemoteStudy].create_study)
+    store = _blocking(ServiceRequests[RemoteStudy].store)
+    load_study = _blocking(ServiceRequests[RemoteStudy].load_study)
+    list_studies = _blocking(ServiceRequests[RemoteStudy].list_studies)
+    delete_study = _blocking(ServiceRequests[RemoteStudy].delete_study)
+    make_token = _blocking(ServiceRequests[RemoteStudy].make_token)
 
     def close(self) -> None:
         """Let go of connections; they come back when needed."""
@@ -204,6 +171,3 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __repr__(self) -> str:
-        return f"Client({self.url!r})"

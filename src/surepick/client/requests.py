@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from surepick.algorithms import registry
@@ -58,6 +58,7 @@ from surepick.study.pulls import (
     as_pull,
     without_labels,
 )
+from surepick.study.spec import described
 from surepick.study.traffic.results import Split
 from surepick.study.workers.measure import Measurement
 from surepick.text import as_passage
@@ -94,38 +95,71 @@ def promised(steps: Callable[..., Steps[Any]]) -> inspect.Signature:
 
 
 # -- the service -------------------------------------------------------------------------------
+Study = TypeVar("Study")
 
 
-def store(spec: StudySpec) -> Steps[None]:
-    """Create the study that a spec describes."""
-    if spec.each:
-        raise InvalidInputError(
-            "segments: without shares there is an answer for each segment, so this makes several "
-            "studies: begin such a test on the page, or where the database is (surepick new, "
-            "surepick.study.SegmentStudies); its studies "
-            f"({', '.join(one.name for one in spec.each)}) can be loaded from here"
-        )
-    key = uuid.uuid4().hex  # by which this request is recognised if it comes twice
-    yield Request("POST", STUDIES, {**spec.to_dict(), "key": key})
+class ServiceRequests(Generic[Study]):
+    """What is asked of a service about its studies, each of which ``opened`` makes of its name."""
 
+    def __init__(self, opened: Callable[[str], Study]) -> None:
+        self._opened = opened
 
-def list_studies() -> Steps[list[str]]:
-    """The names of the studies that the token is for, in the order of their creation."""
-    return [study["name"] for study in (yield Request("GET", STUDIES))["studies"]]
+    def create_study(
+        self,
+        name: str,
+        problem: Problem | None = None,
+        algorithm: Algorithm | str = registry.DEFAULT,
+        *,
+        table: Any = None,
+        **fields: Any,
+    ) -> Steps[Study]:
+        """Create a study, from a problem or from a table of options.
 
+        Parameters
+        ----------
+        name, problem, algorithm, table, **fields
+            See :func:`surepick.create_study`.
+        """
+        return (yield from self.store(described(name, problem, algorithm, table, fields)))
 
-def delete_study(name: str) -> Steps[None]:
-    """Delete a study with everything that was measured for it."""
-    yield Request("DELETE", _path(name), gone_is_done=True, raw=True)
+    def store(self, spec: StudySpec) -> Steps[Study]:
+        """Create the study that a spec describes."""
+        if spec.each:
+            raise InvalidInputError(
+                "segments: without shares there is an answer for each segment, so this makes "
+                "several studies: begin such a test on the page, or where the database is "
+                "(surepick new, surepick.study.SegmentStudies); its studies "
+                f"({', '.join(one.name for one in spec.each)}) can be loaded from here"
+            )
+        key = uuid.uuid4().hex  # by which this request is recognised if it comes twice
+        yield Request("POST", STUDIES, {**spec.to_dict(), "key": key})
+        return self._opened(spec.name)
 
+    def load_study(self, name: str) -> Steps[Study]:
+        """Open a study that is there."""
+        yield from StudyRequests(name).progress()  # is it there, and may this token see it?
+        return self._opened(name)
 
-def make_token(
-    role: str, studies: Sequence[str] | None, expires_in: float | None, note: str
-) -> Steps[str]:
-    """A new token; the service does not keep it."""
-    body: dict[str, Any] = {"role": role, "note": note, "expires_in": expires_in}
-    body["studies"] = None if studies is None else list(studies)
-    return (yield Request("POST", "/api/v1/tokens", body))["token"]
+    def list_studies(self) -> Steps[list[str]]:
+        """The names of the studies that the token is for, in the order of their creation."""
+        return [study["name"] for study in (yield Request("GET", STUDIES))["studies"]]
+
+    def delete_study(self, name: str) -> Steps[None]:
+        """Delete a study with everything that was measured for it."""
+        yield Request("DELETE", _path(name), gone_is_done=True, raw=True)
+
+    def make_token(
+        self,
+        role: str,
+        studies: Sequence[str] | None = None,
+        *,
+        expires_in: float | None = None,
+        note: str = "",
+    ) -> Steps[str]:
+        """A new token (``admin``, ``worker``, …); the service does not keep it."""
+        body: dict[str, Any] = {"role": role, "note": note, "expires_in": expires_in}
+        body["studies"] = None if studies is None else list(studies)
+        return (yield Request("POST", "/api/v1/tokens", body))["token"]
 
 
 # -- one of its studies ------------------------------------------------------------------------

@@ -10,13 +10,14 @@ import ssl
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from surepick import errors
-from surepick.client.requests import R, Request, Steps
+from surepick.client.requests import R, Request, ServiceRequests, Steps, Study
 from surepick.errors import (
     AccessError,
     InvalidInputError,
@@ -309,3 +310,31 @@ class AsyncTransport(Transport):
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.aclose()
+
+
+class OfService(Generic[Study]):
+    """A service's studies; its methods say how one waits."""
+
+    _way: type[Transport]
+    _study: Callable[[Any, str], Study]
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        patience: float = 300.0,
+        timeout: float = 30.0,
+        verify: bool | str = True,
+    ) -> None:
+        made = self._way(url, token, patience=patience, timeout=timeout, verify=verify)
+        self._transport: Any = made
+        self._requests = ServiceRequests(lambda name: type(self)._study(made, name))
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._transport.url
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
