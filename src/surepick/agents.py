@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 _TOLD = """\
 surepick finds the best of several options from few noisy measurements, and proves it. A study has
-a table of options. Ask it for pulls (measurements to make), measure exactly those options, tell
-the rewards, and go on until it is finished; then read its answer. Never choose yourself what to
+a table of options. Ask it for measurements to make (pulls), measure exactly those options, tell the
+rewards, and go on until it is finished; then read its answer. Never choose yourself what to
 measure, never leave out a reward because of its value, and never make one up: the proof would be
-void. Where a measurement cannot be made, leave the pull open."""
+void. Where a measurement cannot be made, leave it open."""
 _NO_WRITES = "Nothing can be changed through this server; `surepick mcp --allow-writes` can."
 
 
@@ -127,7 +127,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Hand in rewards: [{"pull": 3, "reward": 4.5, "option": "red"}, …]; `option` is compared.
 
-        Once this returns, they are kept. The first reward of a pull counts.
+        Once this returns, they are kept. The first reward of a measurement counts.
         """
         if len(rewards) > _MOST_REWARDS:
             raise InvalidInputError(

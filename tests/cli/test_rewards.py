@@ -137,12 +137,14 @@ def test_rewards_that_cannot_be_are_refused_and_nothing_is_lost(surepick, folder
     pulls = [pull["id"] for pull in content["pulls"]]
     code, _, err = surepick("tell", clicks, pulls[0], "2")
     assert code == 2
-    assert f"reward of pull {pulls[0]} is 2, but rewards of this problem are 0 (no) or 1" in err
-    assert "the pull is still open" in err
+    assert (
+        f"reward of measurement {pulls[0]} is 2, but rewards of this problem are 0 (no) or 1" in err
+    )
+    assert "it is still open" in err
     (folder / "told.csv").write_text(f"pull,reward\n{pulls[0]},1\n{pulls[1]},0.5\n")
     code, _, err = surepick("tell", clicks, "--file", "told.csv")
     assert code == 2
-    assert f"reward of pull {pulls[1]} is 0.5" in err
+    assert f"reward of measurement {pulls[1]} is 0.5" in err
     _, status = run_json(surepick, "status", clicks)
     assert (status["samples"], status["batch"]["leased"]) == (0, 3)
     _, again = run_json(surepick, "ask", clicks, "-n", "3", "--worker", "me")

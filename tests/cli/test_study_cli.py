@@ -71,7 +71,7 @@ def test_ask_prints_a_line_for_each_pull_and_says_when_there_is_none(surepick, s
 
 def test_tells_are_kept_once(surepick, study):
     surepick("ask", study, "-n", "2", "--worker", "me")
-    assert surepick("tell", study, 0, "-0.5")[:2] == (0, "Pull 0: -0.5 is recorded.\n")
+    assert surepick("tell", study, 0, "-0.5")[:2] == (0, "Measurement 0: -0.5 is recorded.\n")
     code, out, _ = surepick("tell", study, 0, "-0.5")
     assert code == 0
     assert "counts once" in out
@@ -86,7 +86,7 @@ def test_tells_are_kept_once(surepick, study):
 def test_failed_pulls_come_back(surepick, study):
     surepick("ask", study, "--worker", "me")
     code, out, _ = surepick("fail", study, 0, "--reason", "no power")
-    assert (code, out) == (0, "Pull 0 will be handed out again.\n")
+    assert (code, out) == (0, "Measurement 0 will be handed out again.\n")
     assert run_json(surepick, "fail", study, 0)[1] == {"pull": 0, "back_in_line": False}
     code, out, _ = surepick("export", study, "--what", "events")
     assert code == 0
@@ -101,10 +101,10 @@ def test_failed_pulls_come_back(surepick, study):
         (["status", "t", "--storage", "sqlite:///none.db"], 2, "no such file"),
         (["status", "t", "--storage", "sqlite:///options.csv"], 3, "not a database"),
         (["status", "t", "--storage", "surepick.db"], 2, "sqlite:///surepick.db"),
-        (["tell", "s", "99", "1"], 2, "never handed out pull 99"),
-        (["tell", "s", "0", "nan"], 2, "reward of pull 0"),
+        (["tell", "s", "99", "1"], 2, "never handed out measurement 99"),
+        (["tell", "s", "0", "nan"], 2, "reward of measurement 0"),
         (["tell", "s", "0", "much"], 2, "'much' is not a number"),
-        (["fail", "s", "99"], 2, "never handed out pull 99"),
+        (["fail", "s", "99"], 2, "never handed out measurement 99"),
         (["ask", "s", "-n", "0"], 2, "n must be"),
         (["new", "s", "options.csv"], 2, "already exists"),
         (["new", "t", "options.csv", "--features", "prise"], 2, "did you mean 'price'"),

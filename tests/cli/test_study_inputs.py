@@ -77,7 +77,7 @@ def test_rewards_from_a_file(surepick, study, folder):
     (folder / "r.csv").write_text("pull,reward\n0,7\n1,-0.5\n")
     code, out, err = surepick("tell", study, "--file", "r.csv")
     assert code == 2
-    assert "1 pull already has a different reward, which counts: 0" in err
+    assert "1 measurement already has a different reward, which counts: 0" in err
     assert run_json(surepick, "status", study)[1]["samples"] == 3
     assert "conflict" in surepick("export", study, "--what", "events")[1]
 
@@ -86,7 +86,7 @@ def test_rewards_from_a_file(surepick, study, folder):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("pull,reward\n0,1\n99,1\n", "never handed out pull 99"),
+        ("pull,reward\n0,1\n99,1\n", "never handed out measurement 99"),
         ("pull,reward\n0,1\n1,inf\n", "line 3"),
         ("pull,reward\n0,1\n1.5,2\n", "'1.5' is not a whole number"),
         ("pull,reward\nfirst,1\n", "'first' is not a whole number"),

@@ -41,7 +41,10 @@ def test_a_sheet_that_names_another_option_is_refused_as_a_whole(
     (folder / "sheet.csv").write_text(text)
     code, _, err = surepick("tell", "paint trial", "--file", "sheet.csv")
     assert code == 2
-    assert f"column {column!r}, line 3: pull 1 was for {labels[1]!r}, not for {wrong[1]!r}" in err
+    assert (
+        f"column {column!r}, line 3: measurement 1 was for {labels[1]!r}, not for {wrong[1]!r}"
+        in err
+    )
     assert _told(trial) == {}
     right = text.replace(f"1{separator}{wrong[1]}", f"1{separator}{labels[1].lower()} ")
     (folder / "sheet.csv").write_text(right)
@@ -60,7 +63,7 @@ def test_the_number_of_an_option_will_do_and_is_compared(folder, surepick, trial
 def test_a_label_beside_a_reward_is_compared(surepick, trial):
     mine, other = _labels(trial)[0], next(one for one in "ABC" if one != _labels(trial)[0])
     code, _, err = surepick("tell", "paint trial", 0, 1.5, "--label", other)
-    assert (code, f"pull 0 was for {mine!r}, not for {other!r}" in err) == (2, True)
+    assert (code, f"measurement 0 was for {mine!r}, not for {other!r}" in err) == (2, True)
     with pytest.raises(sp.SurepickError, match="mixed up"):
         trial.tell_many([(1, 1.0), (0, 1.5, other)])
     assert _told(trial) == {}
@@ -80,14 +83,17 @@ def test_a_row_without_a_reward_is_skipped_and_named(folder, surepick, trial):
     (folder / "sheet.csv").write_text('pull,reward\n0,"4,56"\n1,\n2,n/a\n3,7\n')
     code, _, err = surepick("tell", "paint trial", "--file", "sheet.csv", "--strict")
     assert (code, _told(trial)) == (2, {})
-    assert "2 rows have no reward: pull 1 (sheet.csv: column 'reward', line 3), pull 2" in err
+    assert (
+        "2 rows have no reward: measurement 1 (sheet.csv: column 'reward', line 3), measurement 2"
+        in err
+    )
     code, out, _ = surepick("tell", "paint trial", "--file", "sheet.csv")
     assert (code, _told(trial)) == (0, {0: 4.56, 3: 7.0})
     assert "2 rewards are recorded" in out
-    assert "2 rows have no reward and were skipped: pull 1 (sheet.csv" in out
+    assert "2 rows have no reward and were skipped: measurement 1 (sheet.csv" in out
     (folder / "sheet.csv").write_text("pull,reward\n1,4\n2,\n")
     code, out, _ = surepick("tell", "paint trial", "--file", "sheet.csv", "--json")
-    assert json.loads(out)["skipped"] == ["pull 2 (sheet.csv: column 'reward', line 3)"]
+    assert json.loads(out)["skipped"] == ["measurement 2 (sheet.csv: column 'reward', line 3)"]
 
 
 def test_one_reward_is_no_rewards(folder, surepick, trial):

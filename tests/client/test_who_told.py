@@ -96,9 +96,13 @@ def test_a_label_that_contradicts_a_pull_is_refused_before_anything_is_recorded(
         study = client.create_study("labelled", problem)
         (first,), (second,) = study.ask(1, "a"), study.ask(1, "b")
         other = {"red": "blue", "blue": "red"}
-        with pytest.raises(sp.SurepickError, match=f"pull {first.id} was for {first.label!r}"):
+        with pytest.raises(
+            sp.SurepickError, match=f"measurement {first.id} was for {first.label!r}"
+        ):
             elsewhere.load_study("labelled").tell(first.id, 1.0, label=other[first.label])
-        with pytest.raises(sp.SurepickError, match=f"pull {second.id} was for {second.label!r}"):
+        with pytest.raises(
+            sp.SurepickError, match=f"measurement {second.id} was for {second.label!r}"
+        ):
             study.tell_many([(first.id, 1.0, first.label), (second.id, 2.0, other[second.label])])
         assert len(study.rewards().pulls) == 0
         told = study.tell_many([(first.id, 1.0, first.label.upper()), (second.id, 2.0)])

@@ -58,7 +58,7 @@ def test_a_service_refuses_what_the_library_refuses(service):
         assert (made.number, made.old, made.new) == ("cost", 3.0, 0.5)
         assert json.loads(study.rewards().numbers[0]) == {"cost": 0.5, "ok": 1.0}
         assert [one.said for one in study.acts("correct")] == [
-            f"Pull {pull.id} ({pull.label}), cost: 0.5 now counts instead of 3."
+            f"Measurement {pull.id} ({pull.label}), cost: 0.5 now counts instead of 3."
         ]
 
 

@@ -136,7 +136,7 @@ def test_a_reward_that_cannot_be_is_refused_and_nothing_is_lost(http):
     refused = http.post(at("clicks", "/tell"), json=told)
     assert refused.status_code == 422
     said = refused.json()["error"]["message"]
-    assert said.startswith(f"reward of pull {pulls[1]['id']} is 2, but rewards of this")
+    assert said.startswith(f"reward of measurement {pulls[1]['id']} is 2, but rewards of this")
     assert http.get(at("clicks", "/progress")).json()["told"] == 0
     again = http.post(at("clicks", "/ask"), json={"n": 2, "worker": "w"}).json()["pulls"]
     assert [p["id"] for p in again] == [p["id"] for p in pulls]

@@ -92,7 +92,7 @@ def test_only_the_cell_that_is_due_is_taken_and_a_third_time_where_it_differs():
         while study.canary() is None:
             study.tell_many({one.id: TABLE[one.arm, one.item] for one in study.ask(10)})
         task = study.canary()
-        with pytest.raises(InvalidInputError, match=f"next one is pull {task.pull}"):
+        with pytest.raises(InvalidInputError, match=f"next one is measurement {task.pull}"):
             study.act("ask-again", pull=task.pull + 1, score=1.0)
         before = study.rewards().values.tolist()
         study.act("ask-again", pull=task.pull, score=1.0 - TABLE[task.arm, task.item])

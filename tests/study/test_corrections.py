@@ -209,7 +209,9 @@ def test_what_cannot_be_changed_is_refused_with_the_reason(url):
         study.correct(0, 50.0, reason="x")
     with pytest.raises(RunStateError, match="only rewards of the open batch"):
         study.withdraw(0, reason="x")
-    with pytest.raises(UnknownPullError, match="pull 999 has no reward; nothing was changed"):
+    with pytest.raises(
+        UnknownPullError, match="measurement 999 has no reward; nothing was changed"
+    ):
         study.correct(999, 1.0, reason="x")
     with pytest.raises(InvalidInputError, match="say why"):
         study.withdraw(0, reason=" ")
@@ -310,12 +312,12 @@ def test_a_reward_far_from_all_others_is_pointed_out(url, noise, misfit):
     assert set(warned) == {None}
     (pull,) = study.ask(1, "ann")
     with pytest.raises(
-        InvalidInputError, match=rf"pull {pull.id} .*: 42, others .*: typed right\?"
+        InvalidInputError, match=rf"measurement {pull.id} .*: 42, others .*: typed right\?"
     ):
         study.tell(pull.id, 42.0, strict=True)
     told = study.tell(pull.id, 42.0)
     assert told.status == "accepted"
-    assert f"pull {pull.id} ({pull.label}): 42, others " in told.warning
+    assert f"measurement {pull.id} ({pull.label}): 42, others " in told.warning
 
 
 def test_already_in_the_first_batch(url):

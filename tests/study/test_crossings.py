@@ -203,9 +203,9 @@ TRAFFIC_REFUSED = {
     "hedge": "hedge: ",
     "again": "again: ",
     "correct": "not single pulls",
-    "withdraw": "pull 0 has no reward",
-    "fail": "pull 0",
-    "spill": "pull 0 has no reward",
+    "withdraw": "measurement 0 has no reward",
+    "fail": "measurement 0",
+    "spill": "measurement 0 has no reward",
 }
 _ACTS = {
     "add": lambda study: study.add(sp.Problem([[0.0] * 4 + [1.0]], labels=["e"])),

@@ -64,7 +64,7 @@ def test_an_order_that_was_not_kept_is_found(storage_url):
     study.storage.write(swap)
     with pytest.raises(
         StudyDamagedError,
-        match=r"pull 0 was handed out for option \d, but the recorded order of bat",
+        match=r"measurement 0 was handed out for option \d, but the recorded order of bat",
     ):
         check_handed_out(study.storage, record)
 

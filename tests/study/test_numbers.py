@@ -136,9 +136,9 @@ def test_what_is_told_is_checked(storage_url):
     study = made(storage_url)
     (pull,) = study.ask()
     for wrong, why in (
-        (1.0, "latency of pull 0 is missing"),
+        (1.0, "latency of measurement 0 is missing"),
         ({"latency": 3.0}, "has no 'reward'"),
-        ({"reward": 1.0, "latency": 101.0}, "latency of pull 0 is 101"),
+        ({"reward": 1.0, "latency": 101.0}, "latency of measurement 0 is 101"),
         ({"reward": 1.0, "latency": 1.0, "size": 2.0}, "no such number"),
         ({"reward": 0.5, "latency": 1.0}, "0.5"),
     ):
@@ -184,7 +184,7 @@ def test_a_further_number_is_corrected_alone(storage_url):
     again = study.correct(pull.id, right["latency"], number="latency", reason="lost answer")
     assert again.to_dict() == change.to_dict()
     for wrong, number, why in (
-        (101.0, "latency", "latency of pull 0 is 101"),
+        (101.0, "latency", "latency of measurement 0 is 101"),
         (1.0, "size", "no such"),
     ):
         with pytest.raises(InvalidInputError, match=why):

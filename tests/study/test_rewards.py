@@ -26,8 +26,8 @@ def test_rewards_that_cannot_be_are_refused_and_nothing_is_lost(storage_url, noi
             with pytest.raises(InvalidInputError) as refused:
                 study.tell(first.id, reward)
             said = str(refused.value)
-            assert said.startswith(f"reward of pull {first.id} is {reward:.12g}, but {rule}")
-            with pytest.raises(InvalidInputError, match=f"reward of pull {second.id} is"):
+            assert said.startswith(f"reward of measurement {first.id} is {reward:.12g}, but {rule}")
+            with pytest.raises(InvalidInputError, match=f"reward of measurement {second.id} is"):
                 study.tell_many([(first.id, 1.0), (second.id, reward)])
         assert (study.progress().told, study.events()) == (0, [])
         assert [pull.id for pull in study.ask(2, worker="me")] == [first.id, second.id]

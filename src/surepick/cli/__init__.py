@@ -68,8 +68,8 @@ Exit codes:
        or some of the work failed (bench, plan)
   2    the input is wrong; the message says what would be accepted
   3    a file, a database or a service cannot be used
-  4    not yet: the study has no answer (answer), or all open pulls are with
-       other workers (ask)
+  4    not yet: the study has no answer (answer), or all that is open is with other
+       workers (ask)
   5    measurements failed too often (run); finished ones are kept
   6    the study is finished: there is nothing left to measure (ask)
   7    there is an answer, or a valid record, but nothing is proven: the study

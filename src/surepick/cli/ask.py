@@ -27,31 +27,31 @@ if TYPE_CHECKING:
 _PAIR = ["pull", "first", "second"]  # where two options are compared
 
 
-@click.command("ask", short_help="Get pulls to measure.")
+@click.command("ask", short_help="Get measurements to make.")
 @study_options
 @from_signature
 def command(
     name: str,
     storage: str,
     as_json: bool,
-    count: int = option(1, "How many pulls, at most.", flag="-n"),
+    count: int = option(1, "How many measurements, at most.", flag="-n"),
     worker: str | None = option(
-        None, "Your name. If you ask again, you first get the pulls you still hold."
+        None, "Your name. If you ask again, you first get the measurements you still hold."
     ),
-    lease: float = option(3600.0, "Seconds until the pulls may be given to others."),
+    lease: float = option(3600.0, "Seconds until the measurements may be given to others."),
     stratum: str | None = option(None, STRATUM_HELP),
     same: bool = option(
         False,
-        "Pulls of one option only, to measure together: as many of -n as the open batches have.",
+        "Those of one option only, to make together: as many of -n as the open batches have.",
     ),
 ) -> None:
-    """Get pulls to measure: a line each, with the number to tell the reward for and the option.
+    """Get measurements to make: a line each, with the number to tell the reward for and the option.
 
     The columns are named in the first line, and separated by tabs. Where options have no names but
     the numbers of their rows, the cells of the table are there as well. Where two options are
     compared, both are named, in the order in which to show them.
 
-    The exit code is 4 when there is nothing to do until other workers have told their pulls,
+    The exit code is 4 when there is nothing to do until other workers have told theirs,
     and 6 when the study is finished.
     """
     study = open_study(name, storage)

@@ -61,8 +61,8 @@ def copy_command(
     """Copy a study with all that was measured and done: from SQLite to PostgreSQL, or back.
 
     The copy is compared with the original before anything is deleted. Pause the study first if
-    others work on it: pulls that are out wait in the copy, to be handed out again, and results that
-    are told to the original afterwards are not in the copy.
+    others work on it: measurements that are out wait in the copy, to be handed out again, and
+    results that are told to the original afterwards are not in the copy.
     """
     from surepick.study import copy_study, load_study
 

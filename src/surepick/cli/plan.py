@@ -83,7 +83,7 @@ def command(
         f"rewards are bounded, and uniform where their noise is known]",
     ),
     max_samples: int | None = option(
-        None, "Pulls at which a run gives up.  [default: 20 times an A/B/n test]"
+        None, "Measurements at which a run gives up.  [default: 20 times an A/B/n test]"
     ),
     seconds: float = option(10.0, "Computing time for each algorithm."),
     seed: int = option(0, "Seed of the simulation."),

@@ -52,7 +52,7 @@ def command(
         None, "Most measurements that begin in a minute, of all workers on this machine."
     ),
     timeout: float = option(60.0, "Seconds for a measurement."),
-    retries: int = option(2, "Retries of a pull that failed."),
+    retries: int = option(2, "Retries of a measurement that failed."),
     worker: str | None = option(None, "Name of these workers.  [default: host and process]"),
     stratum: str | None = option(None, STRATUM_HELP),
     log: Path | None = file_option(
@@ -70,7 +70,7 @@ def command(
     SUREPICK_FEATURES. Where a label may begin with a dash, write: measure.sh -- {label}
 
     A command that fails, takes too long (it is killed, with all it started) or does not print
-    exactly one finite number has failed; its pull is tried again later. A function gets an object
+    exactly one finite number has failed, and is started again later. A function gets an object
     with label, arm, pull, attempt and features, perhaps in several threads at once, and returns a
     number. It may be a coroutine function, which is cancelled when its time is up.
 
@@ -88,7 +88,7 @@ def command(
     database, or with --server.
 
     The exit code is 0 when the answer is proven, and 7 when the study ended without a proof (at a
-    limit, say). It is 5 when a pull failed more often than --retries allows, or when nothing but
+    limit, say). It is 5 when a measurement failed more often than --retries allows, or nothing but
     failures came back; all that was measured is kept, and the same command goes on from there.
     """
     from surepick.arrays.validate import A_MONTH, positive

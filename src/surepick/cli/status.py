@@ -51,7 +51,7 @@ def command(
     ),
     top: int = option(12, "Options to show; 0 for all."),
 ) -> None:
-    """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
+    """Show who is still in the race, estimates, measurements, and whether anything looks wrong.
 
     The evidence against an option is what decides: at 100 % it is ruled out. The p-value is that of
     "this option is the best": if it were, the p-value would ever fall so low in at most so large a
@@ -266,7 +266,7 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
     if any(p is not None for p in known["p_value"]) and not limits:
         columns["p-value"] = lambda i: _p_value(known["p_value"][i])
     columns["evidence against"] = lambda i: _evidence(content, words, i)
-    columns["pulls"] = lambda i: f"{content['pulls'][i]:,}" if measured else ""
+    columns["measurements"] = lambda i: f"{content['pulls'][i]:,}" if measured else ""
     if any(content["failures"]):
         columns["failures"] = lambda i: _failures(content["failures"][i]) if measured else ""
     best = best_first(content["standing"]["minimise"])
@@ -320,7 +320,7 @@ def _compared(problem: Problem, content: dict[str, Any], top: int) -> Any:
         "lift": lambda i: f"{lifts[i]:+.3g}" if shows and states[i] != "baseline" else "",
         "between": lambda i: between(*(known[name][i] for name in ends), **how),
         "estimate": lambda i: _number(known["estimate"][i]) if shows else "",
-        "pulls": lambda i: "" if pulls is None else f"{pulls[i]:,}",
+        "measurements": lambda i: "" if pulls is None else f"{pulls[i]:,}",
     }
     columns |= _of_limits(problem, known, content["standing"].get("limits", []))
     best, order = best_first(minimise), list(range(len(known["option"])))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from surepick.study import SegmentStudies, Study
 
 STORAGE = "sqlite:///surepick.db"
-STRATUM_HELP = "In a study with strata: the plate, operator, … for these pulls."
+STRATUM_HELP = "In a study with strata: the plate, operator, … for these measurements."
 EXPLAIN_HELP = "Also the exact sentence of the certificate, with the theorem behind it."
 NOT_YET, GAVE_UP, FINISHED, UNPROVEN = 4, 5, 6, 7  # exit codes; surepick --help explains them
 

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from surepick.study import Study, Told
 
 _CONFIRMATIONS = {
-    "accepted": "Pull {pull}: {value:g} is recorded.",
-    "duplicate": "Pull {pull}: {value:g} was already recorded; it counts once.",
-    "again": "Pull {pull} must be measured again: its reading is far from all earlier ones, and "
+    "accepted": "Measurement {pull}: {value:g} is recorded.",
+    "duplicate": "Measurement {pull}: {value:g} was already recorded; it counts once.",
+    "again": "Measurement {pull} must be made again: its reading is far from all earlier ones, and "
     "this study has the rule --again. The second reading counts, whatever it is. Ask for "
-    "the pull and tell the new reading.",
-    "late": "Pull {pull} already has the reward {value:g} from another worker, which counts; "
-    "yours is stored but not used.",
+    "the measurement and tell the new reading.",
+    "late": "Measurement {pull} already has the reward {value:g} from another worker, which "
+    "counts; yours is stored but not used.",
 }
 
 
 # Otherwise a negative reward would be taken for an option.
 @click.command(
     "tell",
-    short_help="Tell the reward of a pull, or of many.",
+    short_help="Tell the reward of a measurement, or of many.",
     context_settings={"ignore_unknown_options": True},
 )
 @study_options
@@ -44,7 +44,7 @@ def command(
     pull: str | None = argument(required=False),
     reward: str | None = argument(required=False),
     label: str | None = option(
-        None, "The option you measured; refused if the pull was for another one."
+        None, "The option you measured; refused if the measurement was for another one."
     ),
     numbers: tuple[str, ...] = option(
         (),
@@ -61,21 +61,24 @@ def command(
         "reward.",
     ),
 ) -> None:
-    """Tell the REWARD of a PULL, or with --file many; once this returns, it is kept.
+    """Tell the REWARD of a measurement (PULL: its number), or with --file many.
 
-    The first reward of a pull counts. The same one again is fine; another one is refused, with
-    exit code 2. Where two options are compared, the reward is the label of the better one, or tie
-    (or 1 for the first, 0 for the second, 0.5 for neither). Where measurements have further
-    numbers, give each with --number NAME=VALUE, or as a column of the file.
+    Once this returns, it is kept. The first reward of a measurement counts. The same one again is
+    fine; another one is refused, with exit code 2. Where two options are compared, the reward is
+    the label of the better one, or tie (or 1 for the first, 0 for the second, 0.5 for neither).
+    Where measurements have further numbers, give each with --number NAME=VALUE, or as a column of
+    the file.
 
     Of a file, either all rewards are recorded or (on an error) none. Rows without a
-    reward are skipped, and named; their pulls stay open. Where a column (option, label, arm) says
-    which option was measured, it is compared with what each pull was for, and the file is refused
-    where they differ. A reward far from all that was measured before is pointed out; surepick
-    correct and surepick withdraw change it.
+    reward are skipped, and named; their measurements stay open. Where a column (option, label, arm)
+    says which option was measured, it is compared with what each measurement was for, and the file
+    is refused where they differ. A reward far from all that was measured before is pointed out;
+    surepick correct and surepick withdraw change it.
     """
     if (source is None) == (pull is None) or (pull is None) != (reward is None):
-        raise InvalidInputError("give either a pull and its reward, or --file with a table of them")
+        raise InvalidInputError(
+            "give either a measurement and its reward, or --file with a table of them"
+        )
     if source is not None and label is not None:
         raise InvalidInputError("label: not with --file; the file can have a column label")
     if source is not None and numbers:
@@ -93,8 +96,8 @@ def command(
     told = study.tell(_number(pull), value, worker, strict=strict, label=label)
     finished = study.finished
     text = (
-        f"Pull {told.pull} has been given to another worker, whose reward will count; yours is "
-        "stored but not used."
+        f"Measurement {told.pull} has been given to another worker, whose reward will count; yours "
+        "is stored but not used."
         if told.value is None and told.status == "late"
         else _CONFIRMATIONS[told.status].format(pull=told.pull, value=told.value)
     )
@@ -162,7 +165,11 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
             again + (" once." if counts["duplicate"] == 1 else " recorded; they count once.")
         )
     if counts["late"]:
-        late = plural(counts["late"], "pull is with another worker", "pulls are with other workers")
+        late = plural(
+            counts["late"],
+            "measurement is with another worker",
+            "measurements are with other workers",
+        )
         lines.append(f"{late}, whose rewards count.")
     if counts["again"]:
         pulls = [str(one.pull) for one in told if one.status == "again"]
@@ -180,7 +187,9 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
     say(as_json, content, "\n".join(lines))
     if refused:
         had = plural(
-            len(refused), "pull already has a different reward", "pulls already have different"
+            len(refused),
+            "measurement already has a different reward",
+            "measurements already have different",
         )
         rewards = ", which counts" if len(refused) == 1 else " rewards, which count"
         click.echo(f"error: {had}{rewards}: {_some([*map(str, refused)])}", err=True)
@@ -191,7 +200,7 @@ def _some(places: list[str]) -> str:
     return f"{', '.join(places[:10])}{' …' if len(places) > 10 else ''}"
 
 
-@click.command("fail", short_help="Say that a pull could not be measured.")
+@click.command("fail", short_help="Say that a measurement could not be made.")
 @study_options
 @from_signature
 def fail_command(
@@ -203,16 +212,18 @@ def fail_command(
     worker: str | None = option(None, "Who tried to measure it."),
     final: bool = option(False, "With --complete: count it as the worst score."),
 ) -> None:
-    """Say that a PULL could not be measured: somebody else will get it.
+    """Say that a measurement (PULL: its number) could not be made: somebody else will get it.
 
     Only for failures that have nothing to do with what the reward would have been. With --final,
     in a study of a finite set of items (--complete), it cannot be measured at all: it counts as the
     worst score and is listed with the answer.
     """
     back = open_study(name, storage).fail(pull, reason, worker, final=final)
-    text = f"Pull {pull} {'counts as the worst score' if final else 'will be handed out again'}."
+    done = "counts as the worst score" if final else "will be handed out again"
+    text = f"Measurement {pull} {done}."
     if not back:
         text = (
-            f"Pull {pull} already has a reward or was given to another worker; nothing was changed."
+            f"Measurement {pull} already has a reward or was given to another worker; nothing was "
+            "changed."
         )
     say(as_json, {"pull": pull, "back_in_line": back and not final}, text)

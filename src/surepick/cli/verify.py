@@ -41,9 +41,9 @@ def command(
     replay: bool | None = option(
         None,
         "Repeat the run: every batch must be what the algorithm asks for after the earlier ones, "
-        "and every pull of a study must have been handed out in its recorded order. By default "
-        "only if this takes a few seconds. With --replay the exit code is 1 if the run cannot be "
-        "repeated in full.",
+        "and every measurement of a study must have been handed out in its recorded order. By "
+        "default only if this takes a few seconds. With --replay the exit code is 1 if the run "
+        "cannot be repeated in full.",
         flag="--replay/--no-replay",
     ),
     signed_by: str | None = option(
@@ -218,9 +218,7 @@ def _check_study(
         content: dict[str, Any] = {"study": name, "chain": found}
         if replay is not False and check_handed_out(study.storage, study.desk.record):
             content["order"] = True
-            text += (
-                "\nThe pulls were handed out in the random order fixed when the study was created."
-            )
+            text += "\nWhat to measure was handed out in the random order fixed at the beginning."
         if study.finished:
             result = verify(study.answer.certificate(), study.problem, replay=replay)
             content |= dataclasses.asdict(result)

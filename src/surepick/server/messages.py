@@ -14,30 +14,30 @@ Pull = Annotated[int, Field(ge=0, lt=2**62)]
 
 # -- work -----------------------------------------------------------------------------------
 class AskBody(BaseModel):
-    """A worker asks for pulls."""
+    """A worker asks for measurements."""
 
     model_config = example(n=1, worker="lab-1", lease=300, wait=20)
 
     n: Annotated[int, Field(ge=1, le=10_000)] = 1
     worker: Name | None = Field(
-        None, description="Your name. If you ask again, you first get the pulls you still hold."
+        None, description="Your name. If you ask again, you first get what you still hold."
     )
     lease: Annotated[Finite, Field(gt=0, le=1e9)] = Field(
-        300.0, description="Seconds until the pulls may be given to others."
+        300.0, description="Seconds until the measurements may be given to others."
     )
     wait: Annotated[Finite, Field(ge=0, le=30)] = Field(
-        0.0, description="Seconds to wait for a first pull if there is none now."
+        0.0, description="Seconds to wait for a first measurement if there is none now."
     )
     stratum: Name | None = Field(
-        None, description="In a study with strata: the plate, operator, … for these pulls."
+        None, description="In a study with strata: the plate, operator, … for these measurements."
     )
     request: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
         None,
         description="An id of this ask, new for each and the same when it is repeated because its "
-        "answer was lost: then it gives the same pulls, and none counts as measured again.",
+        "answer was lost: then it gives the same measurements, and none counts as measured again.",
     )
     same: bool = Field(
-        False, description="Pulls of one option only, as many as the open batches have of it."
+        False, description="Of one option only, as many as the open batches have of it."
     )
 
 
@@ -67,7 +67,7 @@ class PullOut(Answered):
     arm: int | None = Field(None, description="Judges are not told which options they compare.")
     label: str | None = None
     attempt: int
-    stratum: str | None = Field(None, description="The day, plate, … that the pull belongs to.")
+    stratum: str | None = Field(None, description="The day, plate, … that it belongs to.")
     item: int | None = Field(None, description="The item to measure the option on.")
     first: str | None = Field(
         None, description="Where two options are compared: the one to show first."
@@ -97,7 +97,7 @@ Better = Annotated[str, Field(max_length=10_000)]
 
 
 class RewardBody(BaseModel):
-    """The reward of a pull."""
+    """The reward of a measurement."""
 
     model_config = example(pull=0, reward=0.25)
 
@@ -113,7 +113,7 @@ class RewardBody(BaseModel):
     label: str | None = Field(
         None,
         max_length=2_000,
-        description="The option that was measured; refused if the pull was for another one.",
+        description="The option that was measured; refused if the measurement was for another one.",
     )
 
 
@@ -134,7 +134,7 @@ class ToldAll(Answered):
 
 
 class Fail(BaseModel):
-    """A worker could not measure a pull."""
+    """A worker could not make a measurement."""
 
     model_config = example(pull=0, reason="the sensor was off", worker="lab-1")
 
@@ -149,26 +149,26 @@ class Fail(BaseModel):
 
 
 class Failed(Answered):
-    """Whether the pull is back in line, or counts as the worst score."""
+    """Whether the measurement is back in line, or counts as the worst score."""
 
     returned: bool
 
 
 class Keep(BaseModel):
-    """Workers say which pulls they are still measuring."""
+    """Workers say which measurements they are still making."""
 
     model_config = example(held={"lab-1": [0]}, lease=30)
 
     held: Annotated[
         dict[Name, Annotated[list[Pull], Field(max_length=1_000)]], Field(max_length=1_000)
-    ] = Field(description="The numbers of the pulls, by the names of their workers.")
+    ] = Field(description="The numbers of the measurements, by the names of their workers.")
     lease: Annotated[Finite, Field(gt=0, le=1e9)] = Field(
         300.0, description="Seconds from now until they may be given to others."
     )
 
 
 class Kept(Answered):
-    """Who has which pulls now, of those who came with the same token."""
+    """Who has which measurements now, of those who came with the same token."""
 
     held: dict[str, list[int]]
 
@@ -277,14 +277,14 @@ class Health(Answered):
 
 # -- what was told -----------------------------------------------------------------------------
 class RewardColumns(Answered):
-    """Every reward that counts, as columns, in the order of the pulls."""
+    """Every reward that counts, as columns, in the order of the measurements."""
 
     pulls: list[int]
     arms: list[int]
     values: list[float]
     times: list[float]
     strata: list[str] | None = Field(
-        None, description="The stratum of each pull, if there are strata."
+        None, description="The stratum of each measurement, if there are strata."
     )
     numbers: list[str] | None = Field(
         None, description="Further numbers of each measurement as JSON, if there are any."
@@ -292,7 +292,7 @@ class RewardColumns(Answered):
 
 
 class EventRow(Answered):
-    """Something said about a pull that changes no estimate."""
+    """Something said about a measurement that changes no estimate."""
 
     pull: int
     arm: int

@@ -23,19 +23,19 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
 requests = Counter("surepick_requests", "Requests answered.", ["method", "route", "status"])
 seconds = Histogram(
     "surepick_request_seconds",
-    "Time from a request to its response; for asks, including the time they waited for a pull.",
+    "Time from a request to its response; for asks, with the time that they waited.",
     ["route"],
     buckets=_BUCKETS,
 )
-asked = Counter("surepick_pulls_asked", "Pulls handed out.")
+asked = Counter("surepick_pulls_asked", "Measurements handed out.")
 told = Counter("surepick_rewards_told", "Rewards received, by status.", ["status"])
-failed = Counter("surepick_pulls_failed", "Pulls that workers gave back.")
+failed = Counter("surepick_pulls_failed", "Measurements that workers gave back.")
 refused = Counter(
     "surepick_requests_refused", "Requests refused before they were handled.", ["why"]
 )
 studies_open = Gauge("surepick_studies_open", "Studies kept open.", multiprocess_mode="livesum")
 asks_waiting = Gauge(
-    "surepick_asks_waiting", "Asks that wait for a pull.", multiprocess_mode="livesum"
+    "surepick_asks_waiting", "Asks that wait for a measurement.", multiprocess_mode="livesum"
 )
 streams_open = Gauge(
     "surepick_streams_open", "Streams of events that are open.", multiprocess_mode="livesum"

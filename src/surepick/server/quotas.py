@@ -108,8 +108,8 @@ class Charges:
         self._useless = Rate(rate / 100, rate)
 
     def pulls(self, token: str, n: int) -> None:
-        """Charge so many pulls that are asked for at once, or say when to come back."""
-        _charge(self.work, token, n / _TOGETHER, "too many pulls were requested")
+        """Charge so many measurements that are asked for at once, or say when to come back."""
+        _charge(self.work, token, n / _TOGETHER, "too many measurements were requested")
 
     def rewards(self, token: str, n: int) -> float:
         """Charge so many rewards that are told at once, as if none of them would count.

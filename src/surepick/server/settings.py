@@ -72,7 +72,7 @@ class Settings:
     )
     helper_memory: int = 2 * 2**30  #: bytes that each of them may take
     task_seconds: float = _chosen(300.0, "Longest time for such a task.")
-    max_lease: float = _chosen(3600.0, "Seconds for which a worker may keep a pull.")
+    max_lease: float = _chosen(3600.0, "Seconds for which a worker may keep a measurement.")
     plan_seconds: float = _chosen(120.0, "Longest time for a forecast.")
     session_hours: float = 12.0  #: how long a login of the page lasts
     metrics_open: bool = _chosen(False, "Show /metrics to anybody; else it needs a token.")

@@ -47,6 +47,6 @@ class Outcome:
         counts = "another worker's will" if first.value is None else f"{first.value!r} does"
         return (
             f"{self.in_vain} of {plural(len(self._told), 'reward')} "
-            f"{'does' if self.in_vain == 1 else 'do'} not count; of pull {first.pull} {counts} "
-            f"({first.status}). The others are recorded."
+            f"{'does' if self.in_vain == 1 else 'do'} not count; of measurement {first.pull} "
+            f"{counts} ({first.status}). The others are recorded."
         )

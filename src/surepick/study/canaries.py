@@ -157,7 +157,7 @@ class Found:
             since = max(canaries[number].pull for number in stayed)
             said = (
                 f"Scores changed: {said} If nothing had changed, coming back would be as likely. "
-                f"What was measured up to pull {since} is not what would be measured now: "
+                f"What was measured up to measurement {since} is not what would be measured now: "
                 "start again, or go back to what measured then."
             )
             return cls(Finding(True, capital, LEVEL, said), said)

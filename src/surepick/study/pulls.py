@@ -95,14 +95,14 @@ class Reward(NamedTuple):
         if isinstance(value, Mapping):  # a reward and further numbers
             if REWARD not in value:
                 raise InvalidInputError(
-                    f"the measurement of pull {pull} has no {REWARD!r}, only {listed(value)}; "
+                    f"what measurement {pull} gave has no {REWARD!r}, only {listed(value)}; "
                     "nothing was recorded"
                 )
             rest = {name: one for name, one in value.items() if name != REWARD}
             return cls.of((pull, value[REWARD]), worker)._replace(numbers=rest or None)
         if isinstance(value, str):  # which of two is better, for who knows the two
             return cls(pull, cast(float, value), worker)
-        return cls(pull, real(value, f"reward of pull {pull}"), worker)
+        return cls(pull, real(value, f"reward of measurement {pull}"), worker)
 
     def read(self, first: str, second: str) -> Reward:
         """This, where the value may be the label of the better of two options, or ``tie``.
@@ -112,13 +112,15 @@ class Reward(NamedTuple):
         >>> Reward.of((3, "tea")).read("milk", "tea").value, Reward.of((3, "tie")).read("a", "b")[1]
         (0.0, 0.5)
         """
-        return self._replace(value=preference(self.value, first, second, f"pull {self.pull}"))
+        return self._replace(
+            value=preference(self.value, first, second, f"measurement {self.pull}")
+        )
 
     def with_numbers(self, kinds: Mapping[str, NoiseKind], needed: Iterable[str]) -> Reward:
         """This, with further numbers as they are kept, or an error where one cannot be."""
         given = {} if self.numbers is None else dict(self.numbers)
         for name, value in given.items():
-            what = f"{name} of pull {self.pull}"
+            what = f"{name} of measurement {self.pull}"
             if name not in kinds:
                 there = listed(kinds, name) if kinds else "none"
                 raise InvalidInputError(
@@ -133,8 +135,8 @@ class Reward(NamedTuple):
         for name in needed:
             if name not in given:
                 raise InvalidInputError(
-                    f"{name} of pull {self.pull} is missing, and options have to keep a limit on "
-                    f"it: tell it with the reward ({{'reward': …, {name!r}: …}}, --number "
+                    f"{name} of measurement {self.pull} is missing, and options have to keep a "
+                    f"limit on it: tell it with the reward ({{'reward': …, {name!r}: …}}, --number "
                     f"{name}=…); nothing was recorded"
                 )
         return self._replace(numbers=given or None)
@@ -154,12 +156,12 @@ class Reward(NamedTuple):
         """This, or an error where no measurement of this kind gives such a reward."""
         if isinstance(self.value, str):
             raise InvalidTypeError(
-                f"reward of pull {self.pull} must be a number; got {self.value!r:.80}"
+                f"reward of measurement {self.pull} must be a number; got {self.value!r:.80}"
             )
         if len(kind.impossible(np.array([self.value]))):
             raise InvalidInputError(
-                f"reward of pull {self.pull} is {self.value:.12g}, but {kind.rule}; nothing was "
-                f"recorded, and the pull is still open"
+                f"reward of measurement {self.pull} is {self.value:.12g}, but {kind.rule}; nothing "
+                f"was recorded, and it is still open"
             )
         return self
 
@@ -227,7 +229,7 @@ class Told:
         """This, or an error where the same worker had told another reward."""
         if self.status == "conflict":
             raise TellConflictError(
-                f"pull {self.pull} already has the reward {self.value!r}, which counts; "
+                f"measurement {self.pull} already has the reward {self.value!r}, which counts; "
                 f"{reward!r} was noted but does not count. If the first reward is wrong, correct "
                 "it (surepick correct, study.correct)"
             )
@@ -269,10 +271,12 @@ UNASKED = (
 def as_pull(number: Any) -> int:
     """The number of a pull that may exist, or an error."""
     if isinstance(number, str):
-        raise InvalidTypeError(f"pull_id: {number!r:.80} is not the number of a pull; {UNASKED}")
+        raise InvalidTypeError(
+            f"pull_id: {number!r:.80} is not the number of a measurement; {UNASKED}"
+        )
     pull = whole(number, "pull_id", most=_ANY)
     if pull >= 2**62:
-        raise UnknownPullError(f"this study never handed out pull {pull}")
+        raise UnknownPullError(f"this study never handed out measurement {pull}")
     return pull
 
 
@@ -323,7 +327,9 @@ def contradictions(said: Sequence[Said], arms: dict[int, int], labels: Sequence[
         if pull not in arms or is_meant(option, arms[pull], labels, number):
             continue
         at = f"{where}: " if where else ""
-        found.append(f"{at}pull {pull} was for {labels[arms[pull]]!r}, not for {str(option)!r:.80}")
+        found.append(
+            f"{at}measurement {pull} was for {labels[arms[pull]]!r}, not for {str(option)!r:.80}"
+        )
     return found
 
 

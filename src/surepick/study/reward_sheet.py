@@ -27,7 +27,7 @@ class RewardSheet:
     >>> rows = pd.DataFrame({"pull": [3, 4], "option": ["a", "b"], "reward": ["4,56", None]})
     >>> sheet = RewardSheet.of(rows, ["a", "b"])
     >>> sheet.rewards, sheet.skipped
-    ([(3, 4.56)], ["pull 4 (table: column 'reward', row 1)"])
+    ([(3, 4.56)], ["measurement 4 (table: column 'reward', row 1)"])
     """
 
     rewards: list[tuple[int, Any]]  #: pull and reward, or all numbers by their names
@@ -67,7 +67,7 @@ class RewardSheet:
                 continue
             pull = _pull(table, i)
             if is_missing(cell):
-                found.skipped.append(f"pull {pull} ({table.at(i, 'reward')})")
+                found.skipped.append(f"measurement {pull} ({table.at(i, 'reward')})")
             else:
                 value = cell if words and isinstance(cell, str) else _number(table, i, "reward")
                 more = {

@@ -161,5 +161,7 @@ def test_a_workers_own_view_asks_for_further_numbers_and_they_are_corrected(
     page.get_by_label("Reason", exact=True).first.fill("misread")
     picture(page, "correct-number", part=page.get_by_role("region", name="What was done"))
     page.get_by_role("button", name="Change the result").click()
-    expect(page.get_by_text("Pull 0 (a), latency: 3.1 now counts instead of 31")).to_be_visible()
+    expect(
+        page.get_by_text("Measurement 0 (a), latency: 3.1 now counts instead of 31")
+    ).to_be_visible()
     assert study.rewards().numbers == ['{"latency": 3.1}']

@@ -89,7 +89,7 @@ def test_among_many_those_that_count_are_recorded_as_ever(study):
 def test_one_that_was_never_handed_out_among_many_stops_all(study):
     pulls = handed(study, MANY, "w")
     study.desk.tell(rewards_of(pulls[:FEW], "w"))
-    with pytest.raises(UnknownPullError, match="pull 999999"):
+    with pytest.raises(UnknownPullError, match="measurement 999999"):
         study.desk.tell([*rewards_of(pulls, "w"), Reward(999_999, 0.5, "w", "t")])
     assert study.progress().told == FEW
     assert not study.events("duplicate")

@@ -49,9 +49,9 @@ def test_a_pull_that_was_passed_over_was_not_handed_out(make):
     passed = next(pull for pull in range(max(ids(given))) if pull not in ids(given))
     status = study.status()["batch"]
     assert (status["leased"], status["waiting"]) == (3, 6)
-    with pytest.raises(UnknownPullError, match=f"never handed out pull {passed}"):
+    with pytest.raises(UnknownPullError, match=f"never handed out measurement {passed}"):
         study.tell(passed, 1.0)
-    with pytest.raises(UnknownPullError, match=f"never handed out pull {passed}"):
+    with pytest.raises(UnknownPullError, match=f"never handed out measurement {passed}"):
         study.fail(passed)
 
 

@@ -229,7 +229,7 @@ def test_a_pull_that_fails_too_often_ends_the_work(make, retries, times):
 
     work = Workers(study, By(measure), retries=retries).run()
     arm = study.events("failed")[0].arm
-    said = f"pull 4 ('option {arm}') failed {times}: RuntimeError: dark; if this option"
+    said = f"measurement 4 ('option {arm}') failed {times}: RuntimeError: dark; if this option"
     assert work.stopped.startswith(said)
     assert work.stopped.endswith(f"surepick retire {study.name} 'option {arm}' --reason …")
     assert not work.finished

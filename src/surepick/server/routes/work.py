@@ -40,7 +40,7 @@ _LEAST_REWARD = 24  # bytes, about: {"pull":123,"reward":0.5}
 
 @routes.post("/studies/{name}/ask", **spec(MEASURERS, messages.AskReply))
 async def ask(request: Request, name: str, body: messages.AskBody) -> Response:
-    """Get pulls to measure.
+    """Get measurements to make.
 
     Empty, and not finished: the rest of the batch is with other workers; ask again, or wait. A
     worker that asks again gets what it has not told yet first, which counts as measured again: its
@@ -86,15 +86,15 @@ def _files(opened: Opened) -> dict[str, str]:
 
 
 def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
-    """What is asked for; nobody keeps a pull for longer than is allowed, nor after the token."""
+    """What is asked for; nobody keeps it for longer than is allowed, nor after the token."""
     if body.lease > longest and "lease" in body.model_fields_set:
         raise InvalidInputError(
             f"lease: at most {longest:g} s here (surepick serve --max-lease); got {body.lease:g}"
         )
     if body.lease < _LEAST_LEASE * body.n:
         raise InvalidInputError(
-            f"lease: {body.lease:g} s for {body.n:,} pulls is less than a millisecond each; ask "
-            "for fewer pulls or a longer lease"
+            f"lease: {body.lease:g} s for {body.n:,} measurements is less than a millisecond each; "
+            "ask for fewer measurements or a longer lease"
         )
     lease = min(body.lease, longest)
     if token.expires is not None:
@@ -109,10 +109,10 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
 async def tell(request: Request, name: str, body: messages.TellBody) -> Response:
     """Hand in rewards; once this is answered, they are kept.
 
-    The first reward of a pull counts, if it comes from whoever holds the pull. The same one again
+    The first reward of a measurement counts, if it comes from whoever holds it. The same one again
     is a duplicate and counts once, so a tell may be repeated when its answer was lost. Where some
-    reward does not count (another one was told before, or another worker has the pull), the
-    answer is 409 and says what became of each; the others are kept.
+    reward does not count (another one was told before, or another worker has it), the answer is 409
+    and says what became of each; the others are kept.
     """
     service, token = service_of(request), caller_of(request).token.owner
     large = isinstance(body, Large)
@@ -195,7 +195,7 @@ async def shown(
 
 @routes.post("/studies/{name}/fail", **spec(MEASURERS, messages.Failed))
 async def fail(request: Request, name: str, body: messages.Fail) -> Json:
-    """Say that a pull could not be measured: it goes back in line; or never can be."""
+    """Say that a measurement could not be made: it goes back in line; or never can be."""
 
     async def work(opened: Opened) -> Json:
         token = caller_of(request).token.owner
@@ -221,9 +221,9 @@ async def canary(request: Request, name: str) -> Json:
 
 @routes.post("/studies/{name}/keep", **spec(MEASURERS, messages.Kept))
 async def keep(request: Request, name: str, body: messages.Keep) -> Json:
-    """Say which pulls are still being measured: their workers have them for longer.
+    """Say which measurements are still being made: their workers have them for longer.
 
-    Nobody keeps a pull for longer than is allowed in all.
+    Nobody keeps a measurement for longer than is allowed in all.
     """
 
     async def work(opened: Opened) -> Json:

@@ -61,7 +61,7 @@ class _AskAgain(ActKind):
         given = self.filled(given)
         pull = scene.storage.read(lambda tx: due(tx, scene.record))
         if pull != given["pull"]:
-            next_ = "none is due now" if pull is None else f"the next one is pull {pull}"
+            next_ = "none is due now" if pull is None else f"the next one is measurement {pull}"
             raise InvalidInputError(
                 f"pull: cells are asked again in an order that was drawn before; {next_}"
             )
@@ -82,7 +82,7 @@ class _AskAgain(ActKind):
 
     def words(self, details: dict[str, Any]) -> str:
         """What it gave."""
-        return f"Pull {details['pull']} was asked again: {details['score']:g}."
+        return f"Measurement {details['pull']} was asked again: {details['score']:g}."
 
 
 ASK_AGAIN = _AskAgain()

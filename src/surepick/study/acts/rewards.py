@@ -79,14 +79,14 @@ class Change(Record):
 
     def in_words(self, label: str | None = None) -> str:
         """What was done, as a sentence, which may name the option."""
-        pull = f"Pull {self.pull}" if label is None else f"Pull {self.pull} ({label})"
+        pull = f"Measurement {self.pull}" if label is None else f"Measurement {self.pull} ({label})"
         pull += f", {self.number}" if self.number is not None else ""
         if self.new is not None:
             before = (
                 " (it was withdrawn before)" if self.old is None else f" instead of {self.old:g}"
             )
             return f"{pull}: {self.new:g} now counts{before}."
-        again = "" if self.counted else "; the pull will be handed out again"
+        again = "" if self.counted else "; it will be handed out again"
         return f"{pull}: {self.old:g} no longer counts{again}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -231,15 +231,16 @@ def changes(
                 if last is not None
                 else ""
             )
-            raise UnknownPullError(f"pull {pull} has no reward{waits}; nothing was changed")
+            raise UnknownPullError(f"measurement {pull} has no reward{waits}; nothing was changed")
         if tell is None and last is not None and last.aside is not None and value is not None:
             raise InvalidInputError(
-                f"pull {pull} was set aside with others, and does not count; nothing was changed"
+                f"measurement {pull} was set aside with others, and does not count; nothing was "
+                "changed"
             )
         if tell is None and number is not None:
             raise UnknownPullError(
-                f"pull {pull} was withdrawn, {number} with it; correct the reward first, and all "
-                "of it counts again. Nothing was changed"
+                f"measurement {pull} was withdrawn, {number} with it; correct the reward first, "
+                "and all of it counts again. Nothing was changed"
             )
         old = None if tell is None else tell.value
         numbers = tell.numbers if tell is not None else last.numbers if last is not None else None
@@ -249,7 +250,7 @@ def changes(
             if pull not in same:
                 what = "reward" if number is None else number
                 raise InvalidInputError(
-                    f"pull {pull} already has the {what} {value!r}; nothing was changed"
+                    f"measurement {pull} already has the {what} {value!r}; nothing was changed"
                 )
             known.append(same[pull])
             continue

@@ -97,7 +97,7 @@ def questions(known: Readings, new: Readings, labels: Mapping[int, str], what: s
             at = int(place) - len(known.arms)
             pull, label = int(new.pulls[at]), labels[int(arms[place])]
             found[pull] = (
-                f"pull {pull} ({label}){named}: {values[place]:g}, others {own.min():g} to "
+                f"measurement {pull} ({label}){named}: {values[place]:g}, others {own.min():g} to "
                 f"{own.max():g}: typed right?"
             )
     return found
@@ -334,7 +334,7 @@ class Expected:
         ):
             return None
         return (
-            f"pull {pull} ({self._labels[arm]}): {value:g} is far from what was measured "
+            f"measurement {pull} ({self._labels[arm]}): {value:g} is far from what was measured "
             f"before (about {self._means[arm]:.3g})"
         )
 

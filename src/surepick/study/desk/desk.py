@@ -307,7 +307,9 @@ class Desk:
             reward = reward.read(*self._compared(reward.pull))
         reward = reward.possible(self.problem.noise_kind)
         if abs(reward.value) >= min(_LARGEST * self._least_unit, _LARGEST_OF_ALL):
-            raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
+            raise InvalidInputError(
+                f"reward of measurement {reward.pull} is too large: {reward.value!r}"
+            )
         return reward
 
     @cached_property
@@ -319,7 +321,7 @@ class Desk:
         """The labels of the two options of a pull, in their order."""
         arms = self.arms_of([pull])
         if pull not in arms:
-            raise UnknownPullError(f"this study never handed out pull {pull}")
+            raise UnknownPullError(f"this study never handed out measurement {pull}")
         return self._labels_of(arms[pull])
 
     def _labels_of(self, arm: int) -> tuple[str, str]:

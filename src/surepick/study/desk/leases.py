@@ -134,7 +134,7 @@ class _Found:
         missing = next((pull for pull in pulls if pull not in there), None)
         if missing is not None:
             raise UnknownPullError(
-                f"this study never handed out pull {missing}; nothing was recorded"
+                f"this study never handed out measurement {missing}; nothing was recorded"
             )
         self._with_two: set[int] | None = None  # handed out twice, once that matters
 
@@ -197,7 +197,7 @@ def fail(
     lease = None if lease is None or not lease.attempts else lease
     about = lease or tx.tells(study, [pull]).get(pull)
     if about is None:
-        raise UnknownPullError(f"this study never handed out pull {pull}")
+        raise UnknownPullError(f"this study never handed out measurement {pull}")
     if lease is not None and lease.is_of_second(worker, token):
         event = Event(pull, lease.arm, "failed", worker, None, reason, at.now, token)
         tx.add(study, event)

@@ -104,7 +104,7 @@ def _check_batch(tx: Transaction, study: StudyRecord, number: int, seed: int) ->
     for pull, one in out.items():
         if one.arm != due[pull - batch.first]:
             raise StudyDamagedError(
-                f"study {study.name!r} was changed: pull {pull} was handed out for option "
+                f"study {study.name!r} was changed: measurement {pull} was handed out for option "
                 f"{one.arm}, but the recorded order of batch {number} has option "
                 f"{due[pull - batch.first]} at that place"
             )

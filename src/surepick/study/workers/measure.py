@@ -61,7 +61,7 @@ class Measurement:
         if self.first is None or self.second is None:
             return None
         try:
-            return preference(said, self.first, self.second, f"pull {self.pull}")
+            return preference(said, self.first, self.second, f"measurement {self.pull}")
         except InvalidInputError as error:
             raise MeasurementError(str(error)) from None
 

@@ -544,7 +544,7 @@ class Workers:
     ) -> None:
         """Keep a cell that failed, and go on with others; its worker goes by another name."""
         task = measured.task
-        which = f"pull {task.pull} ({task.label!r}) failed: {error}"
+        which = f"measurement {task.pull} ({task.label!r}) failed: {error}"
         which += fault.cure and f"; {fault.cure}"
         away = fault.kind != "final" and task.pull not in self._back
         self._aside.append(_Aside(slot, measured, error, last, away, which))
@@ -567,7 +567,7 @@ class Workers:
             stay = "stays" if len(self._open) == 1 else "stay"
             self.work.stopped = (
                 f"{plural(len(self._open), 'cell')} could not be measured and {stay} open, as this "
-                f"study has it (pull {named}): {self._open[0].error}"
+                f"study has it (measurement {named}): {self._open[0].error}"
             )
 
     def _ask_whether_anything_works(self) -> None:
@@ -674,7 +674,7 @@ class Workers:
         if last:
             tries = self._failures[task.pull]
             times = "" if fault.cure else " once" if tries == 1 else f" {tries} times"
-            which = f"pull {task.pull} ({task.label!r}) failed{times}: {error}"
+            which = f"measurement {task.pull} ({task.label!r}) failed{times}: {error}"
             cure = fault.cure or (self.work.told and self._cure(task))
             self.work.stopped = which + (f"; {cure}" if cure else "")
         elif many >= self.workers * (self.retries + 1):

@@ -101,7 +101,7 @@ export function eventsCard(name, scope) {
         "span",
         { class: "what" },
         h("strong", {}, labels[event.arm] ?? ""),
-        ` (pull ${count(event.pull)}) ${WORDS[event.kind] ?? event.kind}${value}${by}${often}${note}`,
+        ` (measurement ${count(event.pull)}) ${WORDS[event.kind] ?? event.kind}${value}${by}${often}${note}`,
       ),
     );
   }
