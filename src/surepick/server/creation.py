@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from surepick.algorithms.combinations import SHAPES, refused
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem.contents import as_misfit
 from surepick.problem.noise import kinds
@@ -63,6 +64,11 @@ def questions() -> list[dict[str, Any]]:
             "empty": setting.empty,
             "traffic": setting.traffic,
             "pairs": setting.pairs,
+            "refused": {
+                shape: f"{found.said[:-1]}; {found.cure}."
+                for shape in SHAPES
+                if (found := refused(setting.name, shape)) is not None
+            },
         }
         for setting in known().values()
         if setting.question and setting.shown()

@@ -283,6 +283,9 @@ class SettingOf(Answered):
         "only elsewhere (false), or everywhere."
     )
     first: bool = Field(description="Whether it is asked for at once, not among further settings.")
+    refused: dict[str, str] = Field(
+        description="Of which shapes of data it cannot be asked, and why: table, pairs, …."
+    )
 
 
 class RewardsOf(Answered):

@@ -9,6 +9,8 @@ from playwright.sync_api import expect
 from tests.server.page.conftest import few_trials
 from tests.server.page.layouts import CSV
 
+from surepick.study.settings import known
+
 
 @pytest.fixture(scope="module")
 def to_delete(client):
@@ -131,6 +133,18 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
     with_layouts(form).get_by_role("button", name="Start the study").click()
     expect(form.get_by_role("alert")).to_contain_text("already exists")
     form.complaints.forgive("409")
+
+
+def test_what_cannot_be_asked_of_such_data_says_why(form, picture):
+    form.get_by_text("More settings", exact=True).click()
+    form.get_by_label(known()["quantile"].question).fill("0.95")
+    why = form.get_by_text("options on a complete table are compared by their totals")
+    expect(why).not_to_be_visible()
+    form.get_by_label(known()["complete"].question).fill("40")
+    expect(why).to_be_visible()
+    picture(form, "refused")
+    form.get_by_label(known()["quantile"].question).fill("")
+    expect(why).not_to_be_visible()
 
 
 def test_a_number_that_cannot_be_read_is_not_left_out(form):

@@ -219,6 +219,7 @@ declare namespace Api {
     traffic: boolean | null;
     pairs: boolean | null;
     first: boolean;
+    refused: Record<string, any>;
   }
   interface SettingsOf {
     settings: SettingOf[];

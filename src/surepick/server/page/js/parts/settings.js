@@ -56,7 +56,7 @@ function controlOf({ kind, choices, empty, default: usual }) {
  * @param {(pairs: boolean) => void} onPairs Told whether options are compared two at a time.
  */
 export function settingFields(scope, offered, onPairs) {
-  /** @type {{name: string, traffic: boolean | null, pairs: boolean | null, element: HTMLElement, said: () => any}[]} */
+  /** @type {{name: string, traffic: boolean | null, pairs: boolean | null, element: HTMLElement, why: HTMLElement, refused: Record<string, any>, said: () => any}[]} */
   let asked = [];
   let site = false;
   let pairs = false;
@@ -67,7 +67,13 @@ export function settingFields(scope, offered, onPairs) {
       (one) =>
         (one.traffic === null || one.traffic === site) && (one.pairs === null || one.pairs === pairs),
     );
-  const told = () => asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
+  const told = () => {
+    asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
+    // What cannot be asked of such data says why: the service knows which that is.
+    const complete = shown().find((one) => one.name === "complete")?.said() !== undefined;
+    const shape = site ? "counts" : pairs ? "pairs" : complete ? "table" : "pulls";
+    asked.forEach((one) => put(one.why, one.said() === undefined ? "" : (one.refused[shape] ?? "")));
+  };
   /** @param {boolean} is Whether options are compared two at a time. */
   function turn(is) {
     pairs = is;
@@ -79,10 +85,13 @@ export function settingFields(scope, offered, onPairs) {
       offered(rewards);
       asked = settings.map((setting) => {
         const { control, said } = controlOf(setting);
-        const { name, traffic, pairs: where } = setting;
+        const { name, traffic, pairs: where, refused } = setting;
+        const why = h("p", { class: "error-text", role: "status" });
         const element = field(setting.question, control, setting.hint);
+        element.append(why);
+        control.addEventListener("input", told);
         if (name === "pairs") control.addEventListener("change", () => turn(said() === true));
-        return { name, traffic, pairs: where, said, element };
+        return { name, traffic, pairs: where, refused, said, why, element };
       });
       for (const [place, here] of /** @type {const} */ ([[first, true], [element, false]])) {
         const own = asked.filter((_, i) => settings[i].first === here);
