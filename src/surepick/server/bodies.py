@@ -78,7 +78,7 @@ def complaints(found: Any, *before: str) -> str:
 
 
 @dataclass(frozen=True)
-class Limit:
+class Cap:
     """How large a body may be, and how long it may take to come."""
 
     size: int
@@ -93,10 +93,10 @@ class OnTheWay:
         self._bytes: Counter[str] = Counter()
 
     @contextmanager
-    def count(self, caller: str, headers: dict[bytes, bytes], limit: Limit) -> Iterator[int]:
+    def count(self, caller: str, headers: dict[bytes, bytes], cap: Cap) -> Iterator[int]:
         """Count a body of so many bytes until its request is answered; a small one finds room."""
         length = headers.get(b"content-length", b"")
-        size = int(length) if length.isdigit() else limit.size
+        size = int(length) if length.isdigit() else cap.size
         if b"transfer-encoding" not in headers and not length:
             size = 0
         if size <= LONG:
@@ -115,34 +115,34 @@ class OnTheWay:
                 del self._bytes[caller]
 
 
-def limit_of(path: str, stranger: bool, most: int) -> Limit:
+def cap_of(path: str, stranger: bool, most: int) -> Cap:
     """What a request to this address may send; much less before anybody is known."""
     if stranger:
-        return Limit(min(most, _STRANGERS_BYTES), _STRANGERS_SECONDS)
+        return Cap(min(most, _STRANGERS_BYTES), _STRANGERS_SECONDS)
     end, many = _MANY_REWARDS
     tables = (*_TABLES, *large_paths())
     size = many if path.endswith(end) else most if path.endswith(tables) else LONG
-    return Limit(min(most, size), _SECONDS)
+    return Cap(min(most, size), _SECONDS)
 
 
 async def whole_body(
-    headers: dict[bytes, bytes], receive: Receive, limit: Limit, depth: int
+    headers: dict[bytes, bytes], receive: Receive, cap: Cap, depth: int
 ) -> Receive:
     """The whole body, to be received again, or a refusal."""
     length = headers.get(b"content-length", b"0")
-    if not length.isdigit() or int(length) > limit.size:
-        raise _too_large(limit.size)
+    if not length.isdigit() or int(length) > cap.size:
+        raise _too_large(cap.size)
     parts, size = [], 0
     try:
-        async with asyncio.timeout(limit.seconds):
+        async with asyncio.timeout(cap.seconds):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return _again(message, receive)
                 part = message.get("body", b"")
                 size += len(part)
-                if size > limit.size:
-                    raise _too_large(limit.size)
+                if size > cap.size:
+                    raise _too_large(cap.size)
                 parts.append(part)
                 if not message.get("more_body", False):
                     break

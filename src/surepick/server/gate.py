@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
-from surepick.server.bodies import LONG, OnTheWay, Refused, limit_of, whole_body
+from surepick.server.bodies import LONG, OnTheWay, Refused, cap_of, whole_body
 from surepick.server.quotas import USELESS, Charges, Rate, neighbourhood, several
 from surepick.server.settings import Settings
 from surepick.server.studies import Threads
@@ -144,12 +144,12 @@ class Gate:
             given = headers.get(b"x-csrf-token", b"")
             if not hmac.compare_digest(given, caller.csrf.encode()):
                 raise _forbidden("csrf", "the header X-CSRF-Token is missing or wrong")
-        limit = limit_of(path, caller is None, self._settings.max_body)
+        cap = cap_of(path, caller is None, self._settings.max_body)
         sender = _address(scope) if caller is None else caller.token.owner
-        size = under_way.enter_context(self._bodies.count(sender, headers, limit))
+        size = under_way.enter_context(self._bodies.count(sender, headers, cap))
         if size > LONG:
             self._count(self._work, sender, size / LONG)
-        return await whole_body(headers, receive, limit, self._settings.max_depth)
+        return await whole_body(headers, receive, cap, self._settings.max_depth)
 
     def _check_host(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Refuse requests for other hosts, or for several: a proxy may have read another one.
