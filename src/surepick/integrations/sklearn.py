@@ -53,14 +53,19 @@ _SHARES = ("accuracy", "balanced_accuracy", "top_k_accuracy", "average_precision
 _SHARES += ("precision", "recall", "roc_auc")
 
 
-def _chosen_has(name: str) -> Any:
-    """Whether the chosen estimator (before fitting: the given one) has a method."""
+def _of_chosen(name: str) -> Any:
+    """A method of the chosen estimator (before fitting: of the given one), if that has it."""
 
     def check(self: SureSearchCV) -> bool:
         getattr(getattr(self, "best_estimator_", self.estimator), name)
         return True
 
-    return available_if(check)
+    def method(self: SureSearchCV, X: Any) -> Any:
+        """Of the chosen estimator."""
+        return getattr(self._best(), name)(X)
+
+    method.__name__ = name
+    return available_if(check)(method)
 
 
 class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
@@ -248,30 +253,11 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         return (0, 1) if str(self.scoring).startswith(_SHARES) else None
 
     # -- what the chosen estimator can do ----------------------------------------------------
-    @_chosen_has("predict")
-    def predict(self, X: Any) -> Any:
-        """Of the chosen estimator."""
-        return self._best().predict(X)
-
-    @_chosen_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Of the chosen estimator."""
-        return self._best().predict_proba(X)
-
-    @_chosen_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
-        """Of the chosen estimator."""
-        return self._best().predict_log_proba(X)
-
-    @_chosen_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Of the chosen estimator."""
-        return self._best().decision_function(X)
-
-    @_chosen_has("transform")
-    def transform(self, X: Any) -> Any:
-        """Of the chosen estimator."""
-        return self._best().transform(X)
+    predict = _of_chosen("predict")
+    predict_proba = _of_chosen("predict_proba")
+    predict_log_proba = _of_chosen("predict_log_proba")
+    decision_function = _of_chosen("decision_function")
+    transform = _of_chosen("transform")
 
     def score(self, X: Any, y: Any = None) -> float:
         """The score of the chosen estimator on these rows."""
