@@ -106,7 +106,7 @@ def test_a_pull_or_a_file(surepick, study):
     for arguments in ([], ["0"], ["0", "1", "--file", "r.csv"]):
         code, _, err = surepick("tell", study, *arguments)
         assert code == 2
-        assert "either a pull and its reward, or --file" in err
+        assert "either a measurement and its reward, or --file" in err
 
 
 # -- checks ----------------------------------------------------------------------------------
