@@ -73,6 +73,7 @@ class RemoteStudy(StudyCore):
         """The answer, once finished; its guarantee is withdrawn where a check contradicts it."""
         return self._transport.follow(self._requests.answer())
 
+    canary = _of_core(StudyRequests.canary)
     definition = _of_core(StudyRequests.definition)
     ask = _of_core(StudyRequests.ask)
     tell = _of_core(StudyRequests.tell)
