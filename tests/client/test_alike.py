@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import shutil
 from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,8 +19,6 @@ import httpx2
 import numpy as np
 import pytest
 from tests.coroutines import completed
-from tests.postgres import fast_folder
-from tests.server.served import Served
 
 import surepick as sp
 from surepick.client import AsyncStudy, RemoteStudy, transport
@@ -212,25 +209,11 @@ class Recorder(httpx2.BaseTransport):
         return response
 
 
-@pytest.fixture(scope="module")
-def service():
-    folder = fast_folder("sp-alike-")
-    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
-        yield served
-    shutil.rmtree(folder)
-
-
 def seen(result):
     """A result, so that two can be compared."""
     if isinstance(result, SurepickError):
         return type(result), str(result)
-    if isinstance(result, sp.Answer):
-        return result.label, result.guarantee, result.pulls.tolist(), result.certificate()
-    if isinstance(result, (RemoteStudy, AsyncStudy)):
-        return result.name
-    if hasattr(result, "read_bytes"):
-        return result.name, result.read_bytes()
-    return repr(result.to_dict()) if hasattr(result, "to_dict") else repr(result)
+    return repr(result)
 
 
 def test_what_every_method_sends(service, tmp_path):

@@ -1,12 +1,9 @@
 """The client for coroutines: what it does is what the client does."""
 
 import asyncio
-import shutil
 
 import pytest
 from tests.coroutines import completed
-from tests.postgres import fast_folder
-from tests.server.served import Served
 
 import surepick as sp
 from surepick.client import AsyncStudy, RemoteStudy
@@ -14,14 +11,6 @@ from surepick.client.transport import Transport, proxy_of
 from surepick.errors import AccessError, InvalidInputError, TellConflictError, UnknownStudyError
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]], noise=1.0)
-
-
-@pytest.fixture(scope="module")
-def service():
-    folder = fast_folder("sp-async-")
-    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
-        yield served
-    shutil.rmtree(folder)
 
 
 def test_it_has_the_methods_of_the_client():

@@ -4,7 +4,6 @@ import contextlib
 import http.server
 import inspect
 import json
-import shutil
 import signal
 import subprocess
 import threading
@@ -14,8 +13,7 @@ from functools import cached_property
 import numpy as np
 import pytest
 from tests.coroutines import completed
-from tests.postgres import fast_folder
-from tests.server.served import COMMAND, OPTIONS, Served
+from tests.server.served import COMMAND, OPTIONS
 from tests.study.test_strata import problem as plates_problem
 from tests.study.test_strata import worked_off
 
@@ -28,14 +26,6 @@ from surepick.study import StudyCore
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], labels=["a", "b", "mix"], noise=1.0)
 #: the run itself stays with the service, and so does which cells are asked again
 ONLY_HERE = {"current_run", "rebuild", "traffic"}
-
-
-@pytest.fixture(scope="module")
-def service():
-    folder = fast_folder("sp-client-")
-    with Served(f"sqlite:///{folder}/studies.db", folder, "--rate", "100000") as served:
-        yield served
-    shutil.rmtree(folder)
 
 
 @pytest.fixture

@@ -1,21 +1,9 @@
 """Corrections through the service and the client: what the library does, with the token kept."""
 
-import shutil
-
 import pytest
-from tests.postgres import fast_folder
-from tests.server.served import Served
 
 import surepick as sp
 from surepick.errors import AccessError, InvalidInputError, UnknownPullError
-
-
-@pytest.fixture(scope="module")
-def service():
-    folder = fast_folder("sp-corrected-")
-    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
-        yield served
-    shutil.rmtree(folder)
 
 
 def test_an_admin_corrects_and_withdraws_what_workers_told(service):

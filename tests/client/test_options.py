@@ -1,25 +1,12 @@
-"""Options that come and go through the service and both clients: what the library does."""
-
-import shutil
+"""Options that come and go through the service and the client: what the library does."""
 
 import pytest
-from tests.coroutines import completed
-from tests.postgres import fast_folder
-from tests.server.served import Served
 
 import surepick as sp
 from surepick.errors import AccessError, InvalidInputError, UnknownNameError
 from surepick.study import Sheet
 
 TRUTH = {"a": 0.0, "b": 1.0, "c": 3.0, "d": 2.0, "e": 6.0}
-
-
-@pytest.fixture(scope="module")
-def service():
-    folder = fast_folder("sp-options-")
-    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
-        yield served
-    shutil.rmtree(folder)
 
 
 def measured(pulls):
@@ -61,19 +48,3 @@ def test_an_admin_adds_and_retires_and_everybody_sees_it(service):
         assert mine.option_changes() == study.option_changes()
         mine.rebuild()
         worker.close()
-
-
-@pytest.mark.validation
-def test_coroutines_add_and_retire(service):
-    async def work():
-        async with sp.AsyncClient(service.url, service.token) as client:
-            problem = sp.Problem.unstructured(["a", "b"])
-            study = await client.create_study("awaited", problem, delta=0.1)
-            added = await study.add(["e"], reason="it is new")
-            while not await study.finished:
-                await study.tell_many(measured(await study.ask(9, "w")))
-            gone = await study.retire("a", reason="sold out")
-            assert await study.option_changes() == [added, gone]
-            return (await study.answer).label
-
-    assert completed(work()) == "e"

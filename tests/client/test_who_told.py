@@ -1,23 +1,12 @@
 """Tells through the client that do not say who measured: the one who asked there did."""
 
-import shutil
 import time
 
 import pytest
-from tests.postgres import fast_folder
-from tests.server.served import Served
 
 import surepick as sp
 from surepick.client.requests import Request
 from surepick.study.workers.identity import own_name
-
-
-@pytest.fixture(scope="module")
-def service():
-    folder = fast_folder("sp-told-")
-    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
-        yield served
-    shutil.rmtree(folder)
 
 
 def test_a_pull_of_two_workers_and_a_token_that_is_not_valid_any_more(service):
