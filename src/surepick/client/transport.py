@@ -36,23 +36,10 @@ _BY_STATUS = {401: AccessError, 403: AccessError, 429: TooManyRequestsError}
 
 
 class Transport:
-    """Sends requests to one service.
+    """Sends requests to one service; the parameters are those of :class:`surepick.Client`.
 
     All requests may be sent again when it is not known whether they arrived: an ask gives a
     worker the same pulls again, and the same tell counts once.
-
-    Parameters
-    ----------
-    url
-        Address of the service.
-    token
-        Who sends them.
-    patience
-        Seconds for which a request is tried again.
-    timeout
-        Seconds without an answer after which a connection counts as lost.
-    verify
-        A file with the certificate to trust, or False to trust any.
     """
 
     def __init__(

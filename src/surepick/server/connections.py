@@ -57,16 +57,9 @@ _LONG_HEAD = _answer(
 
 
 class Connected:
-    """Who is connected.
+    """Who is connected: ``most`` of one address, ``room`` in all.
 
-    Parameters
-    ----------
-    most
-        Connections of one address; those of proxies, which come for many, are not limited.
-    proxies
-        Their addresses.
-    room
-        Connections in all.
+    Connections of ``proxies``, which come for many, are limited by the room alone.
     """
 
     def __init__(self, most: int, proxies: tuple[str, ...], room: int) -> None:

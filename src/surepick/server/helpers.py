@@ -47,13 +47,7 @@ _LATE_OTHERS = (
 
 
 class Helpers:
-    """A few helpers.
-
-    Parameters
-    ----------
-    most
-        How many at a time.
-    """
+    """A few helpers, ``most`` at a time."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -100,15 +100,7 @@ async def send(
     most: int = 0,
     seconds: float = _SECONDS,
 ) -> Reply:
-    """Send something to an address, and read up to ``most`` bytes of what comes back.
-
-    Raises
-    ------
-    InvalidInputError
-        Where the address lies in a private network, and that is not allowed.
-    ServiceError
-        Where nobody answers within so many seconds, or more than that comes back.
-    """
+    """Send something to an address, and read up to ``most`` bytes of what comes back."""
     try:
         import httpx2
     except ImportError:

@@ -94,14 +94,7 @@ def several(rate: float) -> Rate:
 
 
 class Charges:
-    """What each token may ask of this process.
-
-    Parameters
-    ----------
-    rate
-        Requests of workers per second; of rewards that do not count a hundredth, and ``rate`` at
-        once.
-    """
+    """What each token may ask of this process: ``rate`` requests of workers per second."""
 
     def __init__(self, rate: float) -> None:
         self.work = several(rate)

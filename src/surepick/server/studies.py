@@ -201,29 +201,17 @@ class Opened:
 
 
 def _loaded_for_good(algorithm: Algorithm) -> None:
-    """Load what it takes to work out a batch.
+    """Load what it takes to work out a batch, and keep it out of the way of garbage collection.
 
-    Modules and compiled code are half a million objects. Whoever collects garbage would look
-    through them time and again, for a tenth of a second each, in which nobody is served.
+    Modules and compiled code are half a million objects: looking through them takes a tenth of a
+    second each time, in which nobody is served.
     """
     rehearse(algorithm)
     gc.freeze()
 
 
 class Studies:
-    """The studies of a storage, opened when they are needed.
-
-    Parameters
-    ----------
-    url
-        Address of the storage.
-    threads
-        Threads that talk to it.
-    most
-        Studies kept open.
-    pictures_from
-        Sites whose pictures judges see.
-    """
+    """The studies of a storage, opened when they are needed; ``most`` of them are kept open."""
 
     def __init__(
         self, url: str, threads: int, most: int, pictures_from: tuple[str, ...] = ()

@@ -48,13 +48,7 @@ Read = Callable[[int], Awaitable[Position]]
 
 
 class Watch:
-    """Who waits for news of one study.
-
-    Parameters
-    ----------
-    read
-        Reads the position, counting up to so many free pulls.
-    """
+    """Who waits for news of one study; ``read`` counts up to so many free pulls."""
 
     def __init__(self, read: Read) -> None:
         self._read = read

@@ -65,13 +65,7 @@ class Webhook:
 
 
 class Webhooks:
-    """The webhooks of a storage.
-
-    Parameters
-    ----------
-    storage
-        A database; studies in memory have none.
-    """
+    """The webhooks of a storage: a database, as studies in memory have none."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -252,17 +246,6 @@ class Sending:
 
     A receiver that is slow, or does not answer, holds up nobody but itself, and itself for one
     message at a time: what else waits for it is tried later. It must be used in one event loop.
-
-    Parameters
-    ----------
-    webhooks
-        Whose messages.
-    post
-        Sends one message, and returns the status of the answer.
-    run
-        Runs what waits for the database.
-    clock
-        The time, in seconds since 1970.
     """
 
     def __init__(

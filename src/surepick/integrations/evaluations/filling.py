@@ -28,16 +28,8 @@ from surepick.run.order import seed_after
 class Filling:
     """A run on the cells of a table, with what is known of them.
 
-    Parameters
-    ----------
-    table
-        Options, items and scores that are known.
-    delta, epsilon, minimise, seed
-        What is asked, and the seed that somebody chose.
-    door, name
-        Which door it is, and what its file is called where nobody named one.
-    functions, cache, measure, asked, contents
-        As for :class:`Kept`.
+    ``door`` says which one it is, ``name`` what its file is called where nobody named one; what
+    follows is as for :class:`Kept`.
     """
 
     def __init__(
