@@ -436,6 +436,9 @@ declare namespace Api {
     pulls: PullOut[];
     finished: boolean;
   }
+  interface CanaryOf {
+    pulls: PullOut[];
+  }
   interface EventLog {
     events: EventRow[];
     next: number;
