@@ -118,6 +118,13 @@ RULES = {
         lambda: as_json(keeping(0.1, "any", ["p80 of cost <= 0.5"], baseline=0)),
         lambda: as_json(keeping("yes-no", 0.1, baseline=0)),
     ],
+    "keeping, others": [
+        lambda: as_json(keeping(0.1, 0.1, top=2)),
+        lambda: as_json(keeping(0.1, 0.1, ["cost <= 0.25"], top=2)),
+        lambda: as_json(keeping("yes-no", 0.1, top=2, max_samples=20)),
+        lambda: as_json(keeping(0.1, 0.1, cheapest=True, within=0.5)),
+        lambda: as_json(keeping("yes-no", 0.1, cheapest=True, within=0.3)),
+    ],
     "corrected": [lambda: of_study(corrected())],
     "set aside": [lambda: of_study(without_a_plate())],
     "failed cells": [lambda: of_study(with_a_cell_that_failed())],

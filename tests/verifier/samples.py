@@ -142,9 +142,10 @@ def judged(cycle=False, living=False, **asked):
 
 
 def keeping(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), living=False, **asked):
-    """The best of those that keep limits, or all that are better; perhaps they come and go."""
+    """The best of those that keep limits, or others that do; perhaps they come and go."""
     rng = np.random.default_rng(5)
-    problem = sp.Problem.unstructured(["a", "b", "c"], noise=noise, numbers={"cost": number})
+    costs, numbers = [1.0, 2.0, 3.0] if "cheapest" in asked else None, {"cost": number}
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise=noise, numbers=numbers, costs=costs)
     run = sp.algorithms.PooledPeleg(0.2, keep=keep, **asked).start(problem, 1)
     rates, means = np.array([0.2, 0.6, 0.9, 0.8]), np.array([0.2, 0.3, 0.8, 0.3])
     while not run.stopped and run.samples < 2_000:
