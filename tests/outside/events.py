@@ -16,8 +16,8 @@ from surepick.problem import noise
 from surepick.proof.payoffs.stakes import PRECISIONS
 from surepick.run.assumed import ASSUMED, Assumed
 from surepick.study.traffic.kinds import REPORTS, Reports
+from surepick.verifier import exact, payoffs
 from surepick.verifier import noise as verified
-from surepick.verifier import payoffs
 
 LAW = "provided that events are counted which follow Poisson's law"
 
@@ -82,8 +82,8 @@ class Counted(Reading):
 class VerifiedEvents(verified.Noise):
     kind, provided, scale_known = "events", LAW, False
 
-    def check_sum(self, demand, total, count, where, *, averaged):
-        demand(averaged or (total >= 0 and total % 1 == 0), f"{where}: {total:g} is no count")
+    def check_sum(self, total, count, where, *, averaged):
+        exact.demand(averaged or (total >= 0 and total % 1 == 0), f"{where}: {total:g} is no count")
 
 
 class VerifiedBets(payoffs.base.Payoff):

@@ -12,8 +12,8 @@ from surepick.problem import noise
 from surepick.promise import Condition
 from surepick.run.assumed import ASSUMED, Assumed
 from surepick.study.traffic.kinds import REPORTS, Reports
+from surepick.verifier import exact, payoffs
 from surepick.verifier import noise as verified
-from surepick.verifier import payoffs
 from surepick.verifier.payoffs.bounded import Bounded
 
 
@@ -62,12 +62,12 @@ class VerifiedStars(verified.Noise):
     squares = True
 
     @classmethod
-    def read(cls, written, n_arms, demand):
+    def read(cls, written, n_arms):
         return cls(2.0, None, 1.0, 5.0) if written == "stars" else None
 
-    def check_sum(self, demand, total, count, where, *, averaged):
-        super().check_sum(demand, total, count, where, averaged=averaged)
-        demand(averaged or total % 1 == 0, f"{where}: {total:g} is no number of stars")
+    def check_sum(self, total, count, where, *, averaged):
+        super().check_sum(total, count, where, averaged=averaged)
+        exact.demand(averaged or total % 1 == 0, f"{where}: {total:g} is no number of stars")
 
 
 noise.register(Stars)

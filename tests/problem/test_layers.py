@@ -83,7 +83,7 @@ def test_names_of_kinds_are_their_own(what):
 def test_the_verifier_has_parts_of_its_own_that_say_the_same(kind):
     ours, theirs = noise_kind(GIVEN[kind], 2), verifier.KINDS[kind]
     assert payoff_of(theirs)
-    read = verifier.read_noise(ours.written, 2, lambda holds, what: None)
+    read = verifier.read_noise(ours.written, 2)
     assert type(read) is theirs
     assert read.rests_on(items=False) == (ours.provided or "")
     assert theirs.scale_known == ours.scale_known

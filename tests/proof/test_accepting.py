@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from surepick.proof import accepting
-from surepick.verifier import accepting as twin
+from surepick.verifier import formulas as twin
 
 
 def test_all_shares_together_are_at_most_the_whole_capital():

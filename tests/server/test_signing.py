@@ -15,7 +15,7 @@ from surepick.errors import CertificateError, FormatError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.run.signature import check_signature, check_signed, signed_text
 from surepick.server.signing import Signer, default_path
-from surepick.verifier.envelope import signed_bytes
+from surepick.verifier.record import signed_bytes
 
 pytest.importorskip("cryptography")  # of the extra "server"
 

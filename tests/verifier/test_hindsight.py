@@ -211,8 +211,8 @@ def test_arms_pulled_first_are_not_chosen_in_hindsight():
 
 @pytest.mark.parametrize("large", [False, True])
 def test_arms_that_span_are_found_again(large):
-    from surepick.verifier.rows import Rows
     from surepick.verifier.rules.glr import span_by_rule
+    from surepick.verifier.tables import Rows
 
     rng = np.random.default_rng(0)
     for K, d in ((5, 2), (40, 6), (3000, 4)):

@@ -29,13 +29,13 @@ def test_every_record_has_its_order(certificate):
     ("order", "why"),
     [
         ({"rule": "by hand", "seed": 3}, "unknown rule"),
-        ({"rule": "shuffled"}, "lacks a rule or a seed"),
-        ({"rule": "shuffled", "seed": 3, "more": 1}, "lacks a rule or a seed"),
+        ({"rule": "shuffled"}, "its order lacks 'seed'"),
+        ({"rule": "shuffled", "seed": 3, "more": 1}, "its order does not say what it has to"),
         ({"rule": "shuffled", "seed": -1}, "out of range"),
         ({"rule": "shuffled", "seed": 2**53}, "out of range"),
-        ({"rule": "shuffled", "seed": 1.5}, "seed of its order"),
-        ({"rule": 1, "seed": 3}, "rule of its order"),
-        (7, "order of its pulls"),
+        ({"rule": "shuffled", "seed": 1.5}, "its order: its seed is 1.5"),
+        ({"rule": 1, "seed": 3}, "its order: its rule is 1"),
+        (7, "its order is 7"),
     ],
 )
 def test_what_makes_no_sense_is_refused(certificate, order, why):

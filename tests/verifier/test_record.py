@@ -15,7 +15,7 @@ from surepick.cli import cli
 from surepick.errors import CertificateError, FormatError, InvalidTypeError
 from surepick.run import verify_segments
 from surepick.run.certificate import fingerprint
-from surepick.verifier.envelope import PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE
+from surepick.verifier.record import PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE
 from surepick.verifier.record import Certificate, OfSegments, read, read_one
 from surepick.verifier.verify import verify
 
@@ -181,7 +181,7 @@ def test_options_that_came_to_one_segment_only_leave_it_of_one_test():
     part["problem"]["arms"].append([0.0, 0.0, 0.0, 1.0])
     part["options"] = [{"change": "added", "arms": [3], "features": [3, 4]}]
     part["digest"] = fingerprint(part)
-    with pytest.raises(CertificateError, match="'batch'"):  # not another problem
+    with pytest.raises(CertificateError, match="lacks 'reason'"):  # not another problem
         verify_segments(sealed(body), replay=False)
 
 
@@ -257,7 +257,7 @@ def test_keys_that_only_look_like_others_are_none_of_them():
         assert said.isprintable()
         assert said != "delta"
         del body["delta"]
-        with pytest.raises(CertificateError, match="malformed"):
+        with pytest.raises(CertificateError, match="lacks 'delta'"):
             verify(body | {"digest": fingerprint(body)})
 
 

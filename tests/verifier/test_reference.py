@@ -12,7 +12,7 @@ from surepick.ahead.noise import Gaussian
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.simulate.trials import drive
-from surepick.verifier.rows import Rows
+from surepick.verifier.tables import Rows
 from surepick.verifier.verify import verify
 
 K, D = 4000, 9
@@ -273,13 +273,13 @@ def test_runs_on_another_library_are_certified():
 def test_blocks_of_rows_make_no_difference(algorithm, settings, monkeypatch):
     certificate = as_json(finished(sp.Problem(ARMS[:60], noise=0.5), algorithm, **settings))
     expected = verify(certificate)
-    monkeypatch.setattr("surepick.verifier.rows.BLOCK_ENTRIES", 7 * D)
+    monkeypatch.setattr("surepick.verifier.tables.BLOCK_ENTRIES", 7 * D)
     assert verify(certificate) == expected
     assert expected.checked >= 59
 
 
 def test_tables_are_read_in_blocks(monkeypatch):
-    monkeypatch.setattr("surepick.verifier.rows.BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr("surepick.verifier.tables.BLOCK_ENTRIES", 1000)
     rows = Rows(as_tensor())
     assert len(list(rows.blocks())) == 37
     assert np.allclose(rows.factor().T @ rows.factor(), ARMS.T @ ARMS)

@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from surepick.errors import CertificateError, InvalidInputError, MissingExtraError
-from surepick.verifier.envelope import (
+from surepick.verifier.record import (
     PAYLOAD_TYPE,
     PREDICATE_TYPE,
     STATEMENT_TYPE,
+    Certificate,
     Envelope,
+    OfSegments,
+    read,
     signed_bytes,
 )
-from surepick.verifier.record import Certificate, OfSegments, read
 
 _DIGITS = 64
 

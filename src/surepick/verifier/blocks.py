@@ -14,6 +14,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.dealing import dealt_in_two
 from surepick.verifier.options import at_first
+from surepick.verifier.record import Batch
 
 MOST_PARTS = 32
 
@@ -59,15 +60,18 @@ class Noted:
         pieces = (record["batches"], record.get("past", 0))
         self.batches, self.past = (exact.whole(n, "the batches of a block") for n in pieces)
 
+    def _numbers(self, name: str) -> np.ndarray:
+        return exact.whole_numbers(self._record[name], f"{self._where}: the {name}")
+
     @property
     def rivals(self) -> np.ndarray:
         """Who was bet on."""
-        return exact.whole_numbers(self._record["rivals"], f"{self._where}: the rivals")
+        return self._numbers("rivals")
 
     @property
     def sure(self) -> np.ndarray:
         """Who was sure, of several that are asked for."""
-        return exact.whole_numbers(self._record["sure"], f"{self._where}: the sure candidates")
+        return self._numbers("sure")
 
     @property
     def dropped(self) -> tuple[np.ndarray, np.ndarray]:
@@ -79,8 +83,8 @@ class Noted:
     def certain(self) -> list[bool]:
         """Who of those that were dropped was behind for certain."""
         says = self._record["dropped"]["certain"]
-        fine = type(says) is list and len(says) == len(self.dropped[0])
-        fine = fine and all(type(one) is bool for one in says)
+        fine = type(says) is list and set(map(type, says)) <= {bool}
+        fine = fine and len(says) == len(self.dropped[0])
         self._check.demand(fine, f"{self._where} does not say who is behind for certain")
         return says
 
@@ -106,7 +110,7 @@ class Noted:
         return self._record["bets"]
 
 
-Blocks = list[tuple[Noted, list[dict[str, Any]]]]
+Blocks = list[tuple[Noted, list[Batch]]]
 
 
 def blocks_of(check: Check) -> Blocks:
@@ -121,7 +125,7 @@ def blocks_of(check: Check) -> Blocks:
                 number == 0 and note.batches == 0 and "past" not in record and len(new) > 0,
                 "only the first report can be dealt",
             )
-            guides, new[0] = dealt_in_two(check, record, new[0])
+            guides, new[0] = dealt_in_two(check, record["dealt"], new[0])
             found.append((note, [guides]))
             continue
         some, old = note.batches, note.past
@@ -141,16 +145,15 @@ def blocks_of(check: Check) -> Blocks:
     return found
 
 
-def read_block(check: Check, batches: list[dict[str, Any]]) -> Block:
+def read_block(check: Check, batches: list[Batch]) -> Block:
     """Several batches as one."""
     found = []
-    for batch in batches:
-        arms, counts = np.array(batch["arms"]), np.array(batch["counts"], dtype=float)
-        units = check.kind.units(arms)
-        parts = np.array(batch.get("parts", np.zeros_like(arms)))
-        spreads = np.array(batch.get("spreads", np.zeros(len(arms))), dtype=float)
-        sums = check.per_noise(arms, batch["sums"])
-        found.append(Block(arms, parts, counts, sums, spreads / units**2))
+    for one in batches:
+        units, none = check.kind.units(one.arms), np.zeros(len(one.arms), dtype=np.int64)
+        parts = none if one.parts is None else one.parts
+        spreads = none if one.spreads is None else one.spreads / units**2
+        sums = check.per_noise(one.arms, one.sums)
+        found.append(Block(one.arms, parts, one.counts.astype(float), sums, spreads))
     return _merged(found)
 
 
@@ -162,7 +165,7 @@ def check_parts(check: Check, block: Block, where: str, own: bool) -> int:
     pulls, to the next power of two below. Otherwise parts could have been made after rewards were
     seen. Buckets of visitors are never even; of those there are a power of two.
     """
-    m, buckets = int(block.parts.max()) + 1, "traffic" in check.body
+    m, buckets = int(block.parts.max()) + 1, check.record.traffic is not None
     for arm in np.unique(block.arms):
         rows = block.of(arm)
         due = m if rows.pulls >= m else 1
@@ -170,7 +173,9 @@ def check_parts(check: Check, block: Block, where: str, own: bool) -> int:
             most = len(rows.parts) if buckets else int(rows.pulls)
             due = 1 << (min(most, MOST_PARTS).bit_length() - 1)
         check.demand(
-            np.array_equal(rows.parts, np.arange(due)) and (buckets or np.ptp(rows.counts) <= 1),
+            len(rows.parts) == due  # before so many are made: a forged part may be a huge number
+            and np.array_equal(rows.parts, np.arange(due))
+            and (buckets or np.ptp(rows.counts) <= 1),
             f"{where}: the pulls of arm {arm} are not dealt evenly into its {due} parts",
         )
     return m
@@ -205,7 +210,7 @@ def _merged(blocks: list[Block]) -> Block:
 # -- strata: batches that hold the pulls of one day, plate, operator, … each --------------
 def with_strata(check: Check) -> bool:
     """Whether batches are strata: all of them, or none."""
-    named = ["stratum" in batch for batch in check.batches]
+    named = [batch.stratum is not None for batch in check.batches]
     check.demand(all(named) or not any(named), "some batches have a stratum and others have none")
     return any(named)
 
@@ -215,17 +220,15 @@ def check_strata(check: Check, blocks: Blocks, cancels: bool) -> None:
     if not with_strata(check):
         return
     check.demand(cancels, "levels of strata do not cancel from comparisons by these features")
-    for batch in check.batches:
-        exact.text(batch["stratum"], "the stratum of a batch")
     for note, batches in blocks[1:]:
         alone = not len(note.rivals) or len(batches) == 1
         check.demand(alone, "strata are not blocks of their own")
 
 
-def in_strata(check: Check, batches: list[dict[str, Any]]) -> list[Block]:
+def in_strata(check: Check, batches: list[Batch]) -> list[Block]:
     """The strata of a block; past measurements in it are one more. None where it has no strata."""
-    strata = [batch for batch in batches if "stratum" in batch]
-    rest = [batch for batch in batches if "stratum" not in batch]
+    strata = [batch for batch in batches if batch.stratum is not None]
+    rest = [batch for batch in batches if batch.stratum is None]
     groups = [[batch] for batch in strata] + ([rest] if rest else [])
     return [read_block(check, group) for group in groups] if strata else []
 
@@ -256,15 +259,14 @@ def ways_of(check: Check) -> list[str]:
     It follows from the problem; but where every option has a feature of its own, by features and
     by own rewards are the same, and it depends on the device which of them a run goes by.
     """
-    named = check.body["evidence"]["ways"]
-    separate = check.body["problem"]["candidates"] is not None
+    named = check.evidence["ways"]
     if check.items is not None:
-        fine = not separate and check.kind.on_items
+        fine = not check.separate and check.kind.on_items
         # Which item is whose must be known, and an item is met once by each option in a block.
-        fine &= not check.past and not any("stratum" in batch for batch in check.batches)
+        fine &= not check.past and not any(batch.stratum is not None for batch in check.batches)
         check.demand(fine, "these options cannot be compared on items")
         allowed = [["paired"]]
-    elif separate:
+    elif check.separate:
         allowed = [["allowed"]] if check.misfit > 0 else [["linear"]]
     elif check.misfit > 0:
         allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
@@ -283,7 +285,7 @@ def levels_of(check: Check) -> bool:
 
     They can be where they cancel from all comparisons.
     """
-    named = check.body["evidence"]["levels"]
+    named = check.evidence["levels"]
     kept_out = ways_of(check)[0] in ("direct", "paired") or cancels_of(check)
     check.demand(named is False or (named is True and kept_out), "levels do not cancel here")
     return named

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from surepick.verifier import exact
 from surepick.verifier.estimate import Fit
 from surepick.verifier.noise import read_noise
+from surepick.verifier.record import Batch, Record
 from surepick.verifier.stated import Stated
 from surepick.verifier.tables import EPS, Given, Tables
 
@@ -30,73 +32,79 @@ class Check(Tables):
 
     def __init__(self, body: dict[str, Any], given: Given | None = None) -> None:
         super().__init__(body["problem"], given or Given())
-        self._read(body)
+        self._begin(exact.read(Record, body, ""))
 
-    def _read(self, body: dict[str, Any]) -> None:
+    def _begin(self, record: Record) -> None:
         """Take in all that is not a table."""
-        self.body = body
-        self.kind = read_noise(body["problem"]["noise"], len(self.raw_arms), self.demand)
+        self.record, problem = record, record.problem
+        self.kind = read_noise(problem["noise"], len(self.raw_arms))
         self.noise = self.kind.unit
-        self.smaller = self._read_direction(body["problem"])  # whether smaller is better
-        self.delta = exact.number(body["delta"], "delta")
-        self.epsilon = exact.number(body["epsilon"], "epsilon")
-        self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
+        minimise = problem.get("minimise", False)
+        self.demand(
+            "minimise" not in problem or minimise is True,
+            "minimise is true where smaller is better, and is not there otherwise",
+        )
+        self.demand(
+            not (minimise and self.kind.of_pairs),
+            "comparisons of two say themselves which is better",
+        )
+        self.smaller: bool = minimise  # whether smaller is better
+        self.numbers = {  # further ones
+            name: read_noise(one, len(self.raw_arms))
+            for name, one in exact.mapping(problem.get("numbers", {}), "further numbers").items()
+        }
+        costs = problem.get("costs")
+        self.costs = None if costs is None else exact.numbers(costs, "its costs")
+        self.delta, self.epsilon = record.delta, record.epsilon
+        self.algorithm, self.settings = record.algorithm.name, record.algorithm.settings
         self.top = 1  # candidates that are asked for
         self.best = "the best"  # what is asked for, in the words of its promise
         self.several = "the {} best"  # the same where several are
         self.near = ""  # what is close enough to it, where there are other words for that
         self.meaning = ""  # of "better", where the question says it
-        self.items: int | None = None  # that options are measured on
-        if self.settings.get("items") is not None:
-            self.items = exact.whole(self.settings["items"], "the number of items")
-            self.demand(self.items >= 1, "there are no items")
-        self.table: int | None = None  # items of a table that could be filled in
-        if self.settings.get("complete") is not None:
-            self.table = exact.whole(self.settings["complete"], "the number of items")
+        self.items = self._set("items")  # that options are measured on
+        self.demand(self.items is None or self.items >= 1, "there are no items")
+        self.table = self._set("complete")  # items of a table that could be filled in
         self.further: list[str] = []  # what has to be true of further numbers
         self.waited = 0  # reports at the end on which nothing was bet
         self.certain = False  # whether the answer is no matter of chance
         self.broken = ""  # what its reports say against all that it could promise
         self.stated: Stated | None = None  # the parts of its sentence, once they are checked
-        self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
-        self.batches = exact.mappings(body["batches"], "batches")
-        self.evidence = exact.mapping(body["evidence"], "the evidence")
+        self.batches, self.evidence = record.batches, record.evidence
         self.rule = exact.text(self.evidence["rule"], "the rule")
         # What is inside names the theorem and its conditions: there is nothing inside of others.
         self.demand(
             ("inner" in self.evidence) == (self.rule == _AROUND),
             "a rule inside of it is not where it has to be",
         )
-        self.claim = _read_claim(body["claim"])
-        self.past: list[dict[str, Any]] = []
-        self.past_counts = False
-        if body.get("past") is not None:
-            past = exact.mapping(body["past"], "what it says of the past")
-            self.past = exact.mappings(past["batches"], "past batches")
-            measurements = exact.whole(past["measurements"], "the number of past measurements")
-            self.demand(measurements >= 1, "it has no past measurements")
-            self.past_counts = past["chosen"] == "in advance"
+        self.claim = _read_claim(record.claim)
+        self.past = () if record.past is None else record.past.batches
+        self.past_counts = record.past is not None and record.past.chosen == "in advance"
+        if record.past is not None:
+            self.demand(record.past.measurements >= 1, "it has no past measurements")
             self.demand(
-                past["chosen"] in ("in advance", "by results"),
+                record.past.chosen in ("in advance", "by results"),
                 "it does not say how past measurements were chosen",
             )
-        self.gone: frozenset[int] = frozenset()  # options that were retired
         self._rounding = 0.0
         self.rounding_per_noise = 0.0
         self.risk = 0.0
         self.checked = 0
 
-    def _read_direction(self, problem: dict[str, Any]) -> bool:
-        """Where nothing is said, larger is better."""
-        self.demand(
-            "minimise" not in problem or problem["minimise"] is True,
-            "minimise is true where smaller is better, and is not there otherwise",
-        )
-        self.demand(
-            "minimise" not in problem or not self.kind.of_pairs,
-            "comparisons of two say themselves which is better",
-        )
-        return "minimise" in problem
+    def _set(self, name: str) -> int | None:
+        found = self.settings.get(name)
+        return None if found is None else exact.whole(found, f"the setting {name}")
+
+    @property
+    def gone(self) -> set[int]:
+        """Options that were retired."""
+        return {arm for turn in self.record.options if not turn.added for arm in turn.arms}
+
+    @property
+    def dealt(self) -> bool:
+        """Whether the first report of visitors is two blocks."""
+        records = exact.mappings(self.evidence["blocks"], "blocks")
+        return bool(records) and "dealt" in records[0]
 
     @property
     def claims(self) -> str:
@@ -108,10 +116,10 @@ class Check(Tables):
         """Rewards times this are better the larger they are."""
         return -1.0 if self.smaller else 1.0
 
-    def variant(self, changes: dict[str, Any]) -> Check:
+    def variant(self, **changes: Any) -> Check:
         """The check of another record about the same arms and candidates."""
         other = copy.copy(self)
-        other._read(self.body | changes)
+        other._begin(replace(self.record, **changes))
         return other
 
     # -- demands ---------------------------------------------------------------------------
@@ -187,106 +195,79 @@ class Check(Tables):
             self.kind.scale_known or rule in _ANY_NOISE,
             f"the rule {rule!r} needs a known scale of the noise, and it says none",
         )
-        guides = not self.past_counts
         for b, batch in enumerate(self.past):
-            self._check_columns(batch, rule, f"past batch {b}", guides)
-            self.check_batch(batch, f"past batch {b}", guides)
-        total = 0
+            self._check_columns(batch, f"past batch {b}", past=True)
+            self.check_batch(batch, f"past batch {b}", averaged=not self.past_counts)
         for b, batch in enumerate(self.batches):
-            self._check_columns(batch, rule, f"batch {b}")
-            total += self.check_batch(batch, f"batch {b}")
+            self._check_columns(batch, f"batch {b}")
+            self.check_batch(batch, f"batch {b}")
+        total = sum(batch.pulls for batch in self.batches)
         self.demand(total == self.claim["samples"], "the number of pulls does not add up")
 
     def check_measured(self) -> None:
         """Where the features of measured arms are listed, they must be of all that were."""
-        if isinstance(self.body["problem"]["arms"], dict):
-            batches = [*self.batches, *self.past]
-            pulled = {arm for batch in batches for arm in batch["arms"]}
+        if self.refers:
+            pulled = {arm for batch in (*self.batches, *self.past) for arm in batch.arms.tolist()}
             self.demand(
                 self.measured == sorted(pulled), "the arms listed as measured are not those"
             )
 
-    def _check_columns(
-        self, batch: dict[str, Any], rule: str, where: str, guides: bool = False
-    ) -> None:
+    def _check_columns(self, batch: Batch, where: str, past: bool = False) -> None:
         """A batch must say what the rule's bets need under this noise, and no more."""
-        found = batch.keys() - {"arms", "counts", "sums"}
-        more = set(self.kind.columns) if rule == "pooled" else set()
-        if rule == "pairs":  # the number of each comparison
-            more = {"parts"}
-        if self.items is not None and rule == "pooled":
-            more = {"parts"}  # an item each
-        if rule == "complete":
-            more = {"parts"}  # the place of an item
+        rule, found = self.rule, batch.columns
+        more = set(self.kind.columns) if rule in ("pooled", "keeping") else set()
+        if rule in ("pairs", "complete") or (self.items is not None and rule == "pooled"):
+            more = {"parts"}  # the number of a comparison, the place of an item, or an item
         if rule == "keeping":  # and parts where any number needs them
-            numbers = exact.mapping(self.body["problem"].get("numbers", {}), "further numbers")
-            kinds = [read_noise(one, len(self.raw_arms), self.demand) for one in numbers.values()]
-            more = set(self.kind.columns) | {"numbers"}
-            if any("parts" in kind.columns and not kind.singly for kind in kinds):
+            more |= {"numbers"}
+            if any("parts" in kind.columns and not kind.singly for kind in self.numbers.values()):
                 more |= {"parts"} & found  # a limit may be on a quantile of it, which needs none
-        if guides:  # whatever they are dealt into, nothing is bet on them
+        if past and not self.past_counts:  # whatever they are dealt into, nothing is bet on them
             more = more - {"parts"}
-        if where.startswith("batch"):  # past ones have none
-            ahead = {"pooled": {"stratum", "after"}, "pairs": {"after"}, "complete": {"after"}}
-            found -= ahead.get(rule, set[str]())
+        strata = not past and rule == "pooled"
+        ahead = not past and rule in ("pooled", "pairs", "complete")
+        self.demand(strata or batch.stratum is None, f"{where} has a stratum")
+        self.demand(ahead or batch.after is None, f"{where} was asked for ahead")
         if rule == _AROUND:  # what the rule inside does not need is left out there
             self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
             return
         for name in sorted(more ^ found):
-            self.demand(
-                False,
-                f"{where} lacks {name!r}, which bets need under this noise"
-                if name in more
-                else f"{where} has {name!r}, which no bet needs under this noise",
-            )
+            says = "lacks" if name in more else "has"
+            which = "which bets need" if name in more else "which no bet needs"
+            self.demand(False, f"{where} {says} {name!r}, {which} under this noise")
 
-    def check_batch(self, batch: dict[str, Any], where: str, averaged: bool = False) -> int:
-        """How many pulls a batch has, after checking that it makes sense."""
-        arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
-        spreads = batch.get("spreads")
-        for name in ("arms", "counts", "parts"):
-            exact.whole_numbers(batch.get(name, []), f"{where}: its {name}")
-        for name in ("sums", "spreads"):
-            exact.numbers(batch.get(name, []), f"{where}: its {name}")
-        parts = batch.get("parts", [0] * len(arms))
-        columns = (arms, counts, sums, parts, arms if spreads is None else spreads)
-        even = len({len(column) for column in columns}) == 1
-        self.demand(
-            even and len(set(zip(arms, parts, strict=True))) == len(arms),
-            f"{where} is inconsistent",
-        )
-        for row, (arm, part, count) in enumerate(zip(arms, parts, counts, strict=True)):
+    def check_batch(self, batch: Batch, where: str, averaged: bool = False) -> None:
+        """Whether a batch makes sense."""
+        columns = [batch.counts, batch.parts]
+        for told in (batch, *(batch.numbers or {}).values()):
+            columns += [told.sums, told.spreads]
+        even = all(own is None or len(own) == len(batch.arms) for own in columns)
+        self.demand(even and len(set(batch.rows)) == len(batch.arms), f"{where} is inconsistent")
+        spreads = [None] * len(batch.arms) if batch.spreads is None else batch.spreads.tolist()
+        told = zip(batch.rows, batch.counts.tolist(), batch.sums.tolist(), spreads, strict=True)
+        for (arm, part), count, total, spread in told:
             self.demand(0 <= arm < len(self.arms), f"{where} pulls unknown arm {arm!r:.80}")
             here = f"{where}, arm {arm}"
             self.demand(part >= 0, f"{here}: {part!r:.80} is no part")
             self.demand(count >= 1, f"{where}: {count!r:.80} pulls of arm {arm}")
-            total = float(sums[row])
-            self.kind.check_sum(self.demand, total, count, here, averaged=averaged)
-            if spreads is not None:
-                spread = float(spreads[row])
-                self.kind.check_spread(self.demand, spread, total, count, here, averaged=averaged)
+            self.kind.check_sum(total, count, here, averaged=averaged)
+            if spread is not None:
+                self.kind.check_spread(spread, total, count, here, averaged=averaged)
             # Small differences of large means cannot be had more exactly than this.
             rounding = 100 * EPS * abs(total / count)
             self._rounding = max(self._rounding, rounding)
             per_noise = rounding / float(self.kind.units(arm))
             self.rounding_per_noise = max(self.rounding_per_noise, per_noise)
-        return sum(counts)
 
     def per_noise(self, arms: Any, sums: Any) -> np.ndarray:
         """Sums of rewards of these arms, in units of their noise, and larger is better."""
         return self.sign * np.array(sums, dtype=float) / self.kind.units(arms)
 
-    # -- plain least squares ---------------------------------------------------------------
-    def fit(self, batch: dict[str, Any]) -> Fit:
+    def fit(self, batch: Batch) -> Fit:
         """Least squares on the pulls of one batch, in units of the noise."""
-        counts = np.array(batch["counts"], dtype=float)
-        sums = self.per_noise(batch["arms"], batch["sums"])
-        return Fit(self.arms[batch["arms"]], counts, sums, self.whiten, self.basis)
-
-    def least_squares(self, batch: dict[str, Any]) -> tuple[np.ndarray, Callable]:
-        """The estimate from one batch, and the map y -> yᵀV⁻¹y, for a vector or for rows."""
-        fit = self.fit(batch)
-        return fit.theta, fit.variance
+        sums = self.per_noise(batch.arms, batch.sums)
+        counts = batch.counts.astype(float)
+        return Fit(self.arms[batch.arms], counts, sums, self.whiten, self.basis)
 
 
 def _read_claim(claim: Any) -> dict[str, Any]:

@@ -136,29 +136,25 @@ _MAY_BE_STATED: dict[str, tuple[str, dict[str, Callable[[Any, str], str]]]] = {
 FIELDS = frozenset(field for _, fields in _MAY_BE_STATED.values() for field in fields)
 
 
-def of_visitors(traffic: dict[str, Any], steady: str = LEADS) -> list[str]:
+def of_visitors(window: float | None, steady: str = LEADS) -> list[str]:
     """What every answer from reports of visitors rests on: who is counted, and which responses.
 
     ``steady`` is what must not change from period to period.
     """
-    if "window" not in traffic:
+    if window is None:
         return [VISITORS, SENT, UNTIL_REPORTED, steady]
-    seconds = exact.number(traffic["window"], "the time that visitors have to respond")
-    if seconds <= 0:
-        exact.refuse("the time that visitors have to respond is none")
-    said = f"{seconds:.12g} seconds"
+    exact.demand(window > 0, "the time that visitors have to respond is none")
+    said = f"{window:.12g} seconds"
     for size, unit in ((3600, "hour"), (86400, "day")):
-        if seconds % size == 0:
-            many = int(seconds // size)
+        if window % size == 0:
+            many = int(window // size)
             said = f"{many:,} {unit}{'' if many == 1 else 's'}"
     return [VISITORS, SENT, IN_WINDOW.format(window=said), steady]
 
 
 def stated_in(check: Check) -> list[str]:
     """The sentences of the conditions that a certificate lists."""
-    listed = check.body.get("conditions", [])
-    check.demand("conditions" not in check.body or listed, "it lists conditions, and has none")
-    found = [_sentence(check, one) for one in exact.mappings(listed, "its conditions")]
+    found = [_sentence(check, one) for one in check.record.conditions]
     check.demand(len(set(found)) == len(found), "it lists a condition twice")
     return found
 

@@ -6,55 +6,47 @@ from it in both directions by the ratio of probabilities, each rounded down, unt
 the first up to which all weights sum to more than their whole sum times a fraction, rounded down:
 the SHA-256 of the seed and the option over 2^256. Then J and S − J are independent if visitors are
 and have one rate.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.record import Batch
+
+_MOST = 10**12  # visitors of an option: of more it would take long to deal them
 
 
-def is_dealt(check: Check) -> bool:
-    """Whether the first report is two blocks."""
-    records = exact.mappings(check.evidence["blocks"], "blocks")
-    return bool(records) and "dealt" in records[0]
+@exact.readable
+@dataclass(frozen=True)
+class _Dealt:
+    rule: int
+    seed: str
 
 
-def dealt_in_two(
-    check: Check, record: dict[str, Any], batch: dict[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What guides, and what is bet on, of the first report; ``record`` is of the block."""
-    dealt = exact.mapping(record["dealt"], "how the first report was dealt")
+def dealt_in_two(check: Check, how: Any, batch: Batch) -> tuple[Batch, Batch]:
+    """What guides, and what is bet on, of the first report."""
+    dealt = exact.read(_Dealt, how, "how the first report was dealt")
+    check.demand(dealt.rule == 1, "the first report was dealt by a rule that is not known")
     check.demand(
-        set(dealt) == {"rule", "seed"} and exact.whole(dealt["rule"], "the rule of dealing") == 1,
-        "the first report was dealt by a rule that is not known",
-    )
-    seed = exact.text(dealt["seed"], "the seed by which the first report was dealt")
-    check.demand(
-        "traffic" in check.body and check.rule == "pooled" and check.kind.zero_one,
+        check.record.traffic is not None and check.rule == "pooled" and check.kind.zero_one,
         "only reports of yes or no can be dealt",
     )
-    check.demand(
-        set(batch) == {"arms", "counts", "sums"}, "a report that was dealt has other columns"
-    )
-    names = ("arms", "counts", "sums")
-    guides, rest = ({name: list[Any]() for name in names} for _ in range(2))
-    for arm, visits, yes in zip(*(batch[name] for name in names), strict=True):
-        few = (visits + 9) // 10
-        found = drawn(f"surepick deal 1|{seed}|{arm}", visits, int(yes), few)
-        for part, row in (
-            (guides, (arm, few, float(found))),
-            (rest, (arm, visits - few, float(yes - found))),
-        ):
-            if row[1]:
-                for name, value in zip(names, row, strict=True):
-                    part[name].append(value)
-    return guides, rest
+    check.demand(not batch.columns, "a report that was dealt has other columns")
+    check.demand((batch.counts <= _MOST).all(), "a report has more visitors than can be dealt")
+    few = (batch.counts + 9) // 10
+    rows = zip(*(own.tolist() for own in (batch.arms, batch.counts, batch.sums, few)), strict=True)
+    found = [drawn(f"surepick deal 1|{dealt.seed}|{k}", n, int(yes), m) for k, n, yes, m in rows]
+    yes = np.array(found, dtype=float)
+    guides = Batch(batch.arms, few, yes)
+    rest = Batch(batch.arms, batch.counts - few, batch.sums - yes)
+    return guides, rest.of(rest.counts > 0)
 
 
 def drawn(text: str, visits: int, yes: int, few: int) -> int:

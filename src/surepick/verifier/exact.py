@@ -9,22 +9,31 @@ Part of the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
 from surepick.errors import CertificateError, FormatError
 
+T = TypeVar("T")
 _DEEPEST = 64  # levels of objects and lists within each other; certificates have some ten
 
 
 def refuse(complaint: str) -> NoReturn:
     """Say why a certificate does not hold."""
     raise CertificateError(f"certificate refused: {complaint}")
+
+
+def demand(holds: Any, complaint: str) -> None:
+    """Refuse the certificate unless something holds."""
+    if not holds:
+        refuse(complaint)
 
 
 def demand_unchanged(body: dict[str, Any]) -> str:
@@ -143,21 +152,6 @@ def mapping(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-def event(entry: dict[str, Any], where: str, fields: set[str], known: bool = False) -> None:
-    """What happened on the way: its own fields and no others, a reason, who did it and when.
-
-    ``known``: whether there must be a reason and a time; nobody has to say who they are.
-    """
-    if entry.keys() != fields | {"reason", "by", "at"}:
-        refuse(f"{where} does not say what it has to")
-    if not text(entry["reason"], f"{where}: its reason").strip() and known:
-        refuse(f"{where} has no reason")
-    if entry["by"] is not None:
-        text(entry["by"], f"{where}: who made it")
-    if known or entry["at"] is not None:
-        number(entry["at"], f"{where}: its time")
-
-
 # -- lists of them -------------------------------------------------------------------------
 def whole_numbers(values: Any, what: str) -> np.ndarray:
     """A list of whole numbers, as an array."""
@@ -207,3 +201,81 @@ def matrix(rows: Any, what: str) -> np.ndarray:
     if found.ndim != 2 or not np.isfinite(found).all():
         refuse(f"{what} must be a matrix of finite numbers")
     return found
+
+
+# -- values with fields ----------------------------------------------------------------------
+Wholes = np.ndarray  #: a list of whole numbers
+Numbers = np.ndarray  #: a list of finite numbers
+Words = str  #: a text that says something
+
+
+def _words(value: Any, what: str) -> str:
+    demand(text(value, what).strip(), f"{what} is empty")
+    return value
+
+
+def _or_none(read: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    return lambda value, what: None if value is None else read(value, what)
+
+
+#: how a field is read, by its annotation
+READERS: dict[str, Callable[[Any, str], Any]] = {
+    "Any": lambda value, what: value,
+    "int": whole,
+    "int | None": _or_none(whole),
+    "float": number,
+    "float | None": _or_none(number),
+    "str": text,
+    "str | None": _or_none(text),
+    "Words": _words,
+    "dict[str, Any]": mapping,
+    "tuple[dict[str, Any], ...]": lambda value, what: tuple(mappings(value, what)),
+    "tuple[str, ...]": lambda value, what: tuple(texts(value, what)),
+    "list[int]": lambda value, what: whole_numbers(value, what).tolist(),
+    "list[float]": lambda value, what: numbers(value, what).tolist(),
+    "Wholes": whole_numbers,
+    "Numbers": numbers,
+}
+
+
+def readable(kind: type[T]) -> type[T]:
+    """Let fields of others be values of this dataclass, or lists of them."""
+
+    def one(given: Any, where: str) -> T:
+        return read(kind, given, where)
+
+    def several(given: Any, where: str) -> tuple[T, ...]:
+        return tuple(one(entry, f"{where}, {n}") for n, entry in enumerate(mappings(given, where)))
+
+    def by_name(given: Any, where: str) -> dict[str, T]:
+        return {
+            name: one(own, f"{where}, {name!r:.80}") for name, own in mapping(given, where).items()
+        }
+
+    READERS[kind.__name__], READERS[f"{kind.__name__} | None"] = one, _or_none(one)
+    READERS[f"tuple[{kind.__name__}, ...]"] = several
+    READERS[f"dict[str, {kind.__name__}]"] = by_name
+    return kind
+
+
+def read(kind: type[T], given: Any, where: str) -> T:
+    """A dataclass from an object with keys: its fields as they are annotated, and no others.
+
+    Unless it says that it may have ``others``. What has a default may be missing; then it is
+    neither null nor empty.
+    """
+    found, body = {}, mapping(given, where)
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        name, may_lack = field.name.rstrip("_"), field.default is not dataclasses.MISSING
+        what = f"{where}: its {name}" if where else f"its {name}"
+        if name in body:
+            annotated = str(field.type).removesuffix(" | None") if may_lack else str(field.type)
+            value = found[field.name] = READERS[annotated](body[name], what)
+            empty = isinstance(value, list | tuple) and not value
+            demand(not (may_lack and empty), f"{what} is an empty list")
+        else:
+            demand(may_lack, f"{where or 'it'} lacks {name!r}")
+    known = {name.rstrip("_") for name in found}
+    fine = getattr(kind, "others", False) or known == body.keys()
+    demand(fine, f"{where} does not say what it has to, and nothing else")
+    return kind(**found)

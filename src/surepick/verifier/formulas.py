@@ -16,10 +16,13 @@ import statistics
 
 import numpy as np
 
-from surepick.verifier.accepting import Shares, beside, of_leader
 from surepick.verifier.estimate import log_sum
 
 _LEAST_LIKELY = 1e-4
+_ACCEPTING = 0.05  # fixed before anything was measured
+_MOVED = 0.5  # of what is held at the moment when something is accepted from then on
+RACING = math.log(1.0 - _ACCEPTING)  #: log of the share that rules options out
+ACCEPTING = math.log(_ACCEPTING)  #: of the share that shows closeness
 
 
 def averaged(logs: np.ndarray, axis: int = 0) -> np.ndarray:
@@ -101,6 +104,44 @@ class NotAmong:
 
 
 # -- close enough -----------------------------------------------------------------------------
+# A share is set aside at the start; or what is close enough is named on the way, and half of what
+# is held then goes to bets on closeness, which look at later data only. Either way all of it is one
+# supermartingale that begins with 1 at most.
+class Shares:
+    """Logs of what rules options out, and of what is behind closeness against each of n."""
+
+    def __init__(self, epsilon: float, n: int) -> None:
+        self.racing = RACING if epsilon > 0 else 0.0
+        self.behind = np.full(n, ACCEPTING)
+
+    def accept(self, capital: np.ndarray) -> None:
+        """Half of this log capital, as far as it counts, is behind closeness from now on."""
+        self.behind = capital + self.racing + math.log(_MOVED)
+        self.racing += math.log(1.0 - _MOVED)
+
+    def enter(self, places: np.ndarray, left: np.ndarray) -> None:
+        """Newcomers have no more behind them than anybody left."""
+        self.behind[places] = min([0.0, *self.behind[left].tolist()])
+
+    def leave(self, place: int) -> None:
+        """Nobody has more behind it than the one that goes had."""
+        self.behind = np.minimum(self.behind, self.behind[place])
+
+
+def of_leader(number: int, several: int = 1) -> float:
+    """Log of the part on closeness to one that led: the first is number 0.
+
+    So many that lead at once have the same part; over all that ever lead they add up to all of it.
+    """
+    turn = 1 + number // several
+    return -math.log(several * turn * (turn + 1))
+
+
+def beside(racing: np.ndarray, close: np.ndarray) -> np.ndarray:
+    """Both shares together, of the same moment: what settles an option beside one that is named."""
+    return np.logaddexp(racing, close)
+
+
 class Closeness:
     """Purses on "x is not more than epsilon better than a", for all a that ever led.
 

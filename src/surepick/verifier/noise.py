@@ -6,13 +6,14 @@ Part of the verifier: nothing here is shared with the problem and the algorithms
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-Demand = Callable[[Any, str], None]
+from surepick.verifier.exact import demand, number, refuse
+from surepick.verifier.record import Batch
 
 _EPS = float(np.finfo(float).eps)
 _MOST_SEGMENTS = 16
@@ -47,7 +48,7 @@ class Noise:
     shares: tuple[float, ...] = ()  #: and the part of the mix that each is
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
         """What a certificate says of it; None: that is no noise of this kind."""
         return cls() if isinstance(written, str) and written == cls.kind else None
 
@@ -77,19 +78,15 @@ class Noise:
         """What the rewards of these arms are divided by."""
         return self.unit if self.scales is None else self.scales[arms]
 
-    def check_sum(
-        self, demand: Demand, total: float, count: int, where: str, *, averaged: bool
-    ) -> None:
+    def check_sum(self, total: float, count: int, where: str, *, averaged: bool) -> None:
         """Whether so many rewards can have this sum.
 
         ``averaged``: these stand for more rewards with the same mean.
         """
         slack = _ROUNDING * count * (self.high - self.low) if self.bounded else 0.0
-        self._check_bounds(demand, total, count, where, slack)
+        self._check_bounds(total, count, where, slack)
 
-    def _check_bounds(
-        self, demand: Demand, total: float, count: int, where: str, slack: float
-    ) -> None:
+    def _check_bounds(self, total: float, count: int, where: str, slack: float) -> None:
         demand(
             self.low * count - slack <= total <= self.high * count + slack,
             f"{where}: {count} rewards between {self.low:g} and {self.high:g} cannot sum up to "
@@ -97,7 +94,7 @@ class Noise:
         )
 
     def check_spread(
-        self, demand: Demand, spread: float, total: float, count: int, where: str, *, averaged: bool
+        self, spread: float, total: float, count: int, where: str, *, averaged: bool
     ) -> None:
         """Whether so many rewards with this sum can have this sum of squared deviations."""
         demand(spread >= 0, f"{where}: a sum of squares is {spread:.9g}, below 0")
@@ -133,7 +130,7 @@ class Symmetric(Noise):
     symmetric = by_bucket = True
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
         return cls() if written is None else None
 
 
@@ -185,16 +182,14 @@ class YesNo(Noise):
     zero_one = True
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
-        return cls(0.5, None, 0.0, 1.0) if super().read(written, n_arms, demand) else None
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
+        return cls(0.5, None, 0.0, 1.0) if super().read(written, n_arms) else None
 
-    def check_sum(
-        self, demand: Demand, total: float, count: int, where: str, *, averaged: bool
-    ) -> None:
+    def check_sum(self, total: float, count: int, where: str, *, averaged: bool) -> None:
         if averaged:
-            super().check_sum(demand, total, count, where, averaged=averaged)
+            super().check_sum(total, count, where, averaged=averaged)
             return
-        self._check_bounds(demand, total, count, where, 0.0)
+        self._check_bounds(total, count, where, 0.0)
         demand(
             total == math.floor(total),
             f"{where}: {total:.9g} is no number of rewards that are 0 or 1",
@@ -210,15 +205,13 @@ class BySegment(YesNo):
     by_bucket = True
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
         if not isinstance(written, dict) or set(written) != {"segments"}:
             return None
         stated = written["segments"]
         fine = isinstance(stated, dict) and 2 <= len(stated) <= _MOST_SEGMENTS
         demand(fine, "its segments are not two or more with a share each")
-        shares = [
-            _number(share, f"the share of {name!r:.80}", demand) for name, share in stated.items()
-        ]
+        shares = [number(share, f"the share of {name!r:.80}") for name, share in stated.items()]
         demand(min(shares) > 0, "the share of a segment is not above 0")
         demand(abs(math.fsum(shares) - 1.0) <= 1e-6, "the shares of its segments do not sum to 1")
         return cls(0.5, None, 0.0, 1.0, tuple(stated), tuple(shares))
@@ -241,13 +234,11 @@ class Pairs(Noise):
     of_pairs = True
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
-        return cls(1.0, None, 0.0, 1.0) if super().read(written, n_arms, demand) else None
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
+        return cls(1.0, None, 0.0, 1.0) if super().read(written, n_arms) else None
 
-    def check_sum(
-        self, demand: Demand, total: float, count: int, where: str, *, averaged: bool
-    ) -> None:
-        self._check_bounds(demand, total, count, where, 0.0)
+    def check_sum(self, total: float, count: int, where: str, *, averaged: bool) -> None:
+        self._check_bounds(total, count, where, 0.0)
         demand(
             2 * total == math.floor(2 * total), f"{where}: {total:.9g} is neither 0, 1 nor a tie"
         )
@@ -261,16 +252,16 @@ class Bounded(Noise):
     squares = True
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
         if not isinstance(written, dict) or set(written) - {"most"} != {"low", "high"}:
             return None
-        low, high = (_number(written[end], f"the bound {end!r}", demand) for end in ("low", "high"))
+        low, high = (number(written[end], f"the bound {end!r}") for end in ("low", "high"))
         demand(low < high, "the lowest reward must be below the highest")
         bounds = (0.5 * (high - low), None, low, high)
         if "most" not in written:
             return cls(*bounds)
         if written["most"] is not None:
-            most = _number(written["most"], "the bound 'most'", demand)
+            most = number(written["most"], "the bound 'most'")
             demand(most >= high, "the highest reward must not be below the cap")
         return Capped(*bounds)
 
@@ -289,15 +280,15 @@ class Known(Noise):
     on_items = False
 
     @classmethod
-    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+    def read(cls, written: Any, n_arms: int) -> Noise | None:
         if isinstance(written, str | dict):
             return None
         if isinstance(written, list):
             demand(len(written) == n_arms, "it must have one noise scale for each arm")
-            scales = np.array([_number(value, "noise", demand) for value in written])
+            scales = np.array([number(value, "noise") for value in written])
             demand((scales > 0).all(), "noise must be above 0")
             return cls(1.0, scales)
-        scale = _number(written, "noise", demand)
+        scale = number(written, "noise")
         demand(scale > 0, "noise must be above 0")
         return cls(scale)
 
@@ -314,37 +305,30 @@ def register(kind: type[Noise]) -> None:
     KINDS[kind.kind] = kind
 
 
-def read_noise(written: Any, n_arms: int, demand: Demand) -> Noise:
+def read_noise(written: Any, n_arms: int) -> Noise:
     """The kind of noise that a certificate names."""
-    read = (kind.read(written, n_arms, demand) for kind in KINDS.values())
+    read = (kind.read(written, n_arms) for kind in KINDS.values())
     found = next((noise for noise in read if noise is not None), None)
-    if isinstance(written, dict):
-        demand(found is not None, "the bounds of its rewards are not low and high")
-    demand(found is not None, f"it has an unknown kind of noise {written!r}")
-    assert found is not None
+    if found is None and isinstance(written, dict):
+        refuse("the bounds of its rewards are not low and high")
+    if found is None:
+        refuse(f"it has an unknown kind of noise {written!r:.80}")
     return found
 
 
-def _number(value: Any, what: str, demand: Demand) -> float:
-    fine = isinstance(value, int | float) and not isinstance(value, bool)
-    demand(fine and math.isfinite(value), f"{what} is {value!r:.80}, not a finite number")
-    return float(value)
-
-
-def yes_and_no(batches: list[dict[str, Any]]) -> bool:
+def yes_and_no(batches: Sequence[Batch]) -> bool:
     """Whether ten rewards or more are all 0 or 1, and differ: then their squares add up as they do.
 
     Batches without spreads cannot be told.
     """
-    rows = [
-        row
-        for batch in batches
-        for row in zip(batch["counts"], batch["sums"], batch.get("spreads", []), strict=False)
-    ]
-    if sum(count for count, _, _ in rows) < 10 or not any(spread for _, _, spread in rows):
+    told = [batch for batch in batches if batch.spreads is not None]
+    if not told:
         return False
-    return all(
-        total == math.floor(total)
-        and abs(spread + total * total / count - total) <= 1e-9 * (1 + count)
-        for count, total, spread in rows
+    n, total, spread = (
+        np.concatenate([getattr(batch, name) for batch in told])
+        for name in ("counts", "sums", "spreads")
     )
+    if sum(n.tolist()) < 10 or not spread.any():
+        return False
+    close = np.abs(spread + total * total / n - total) <= 1e-9 * (1 + n)
+    return bool((close & (total == np.floor(total))).all())

@@ -1,75 +1,63 @@
-"""Options that were added or retired while it was measured, as a certificate lists them.
+"""Options that came or went while it was measured, and what was accepted, as a certificate says.
 
 A change is made between two blocks. What it does to the capital is the affair of each question: a
 newcomer begins with no more than the least against anyone who is left, and once somebody is retired
 nobody has more against it than the retired one had. Then the capital against whoever is the best at
-the time is a supermartingale, whatever the changes react to.
-
-Part of the verifier: nothing here is shared with the algorithms.
+the time is a supermartingale, whatever the changes react to. What is close enough, somebody may
+name on the way, too: half of what is held goes to showing that from then on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from surepick.verifier import exact
-from surepick.verifier.accepting import Accepted, accepted
 from surepick.verifier.check import Check
+from surepick.verifier.record import Accepted, Batch, Turn
 
-_FIELDS = {"change", "arms", "batch", "features"}
 _QUANTILE = {"quantile"}  # the only other question with which they can
-
-
-class Turn(NamedTuple):
-    """One change."""
-
-    batch: int  #: batches before it
-    added: bool  #: or retired
-    arms: list[int]
+#: rules in which something can be accepted, and what else may be asked there
+_ACCEPTING = {"pooled": {"top"}, "complete": {"top"}, "pairs": {"top"}}
 
 
 def check_options(check: Check) -> None:
     """The list must make sense, and nothing may be measured that was not there."""
-    if "options" not in check.body:
-        return
-    problem, paired = check.body["problem"], check.rule == "pairs"
+    turns, paired = check.record.options, check.rule == "pairs"
     check.demand(
-        (check.rule in ("pooled", "complete", "keeping") or paired)
-        and (check.items is None or paired)
-        and (problem["candidates"] is None or paired)
-        and not isinstance(problem["arms"], dict)
+        check.rule in ("pooled", "complete", "keeping", "pairs")
+        and (paired or (check.items is None and not check.separate))
+        and not check.refers
         and set(check.evidence.get("question", _QUANTILE)) == _QUANTILE,
         "options cannot come and go here",
     )
-    turns = turns_of(check)
-    check.demand(turns, "its list of options that came and went is empty")
     there = np.zeros(_options(check), dtype=bool)
-    there[: _at_first(turns, len(there))] = True
+    for turn in turns:
+        known = turn.arms and all(0 <= arm < len(there) for arm in turn.arms)
+        check.demand(known, "a change of unknown options")
+        check.demand(turn.change in ("added", "retired"), f"options cannot be {turn.change!r:.80}")
+        fine = len(turn.features) == 2 and turn.features[0] >= 1
+        check.demand(fine, "a change does not say how many features")
+    there[: at_first(check)] = True
     check.demand(there.any(), "it begins without an option")
-    width, last, came = _widths(check)[0][0], 0, int(there.sum())
-    for number, (turn, (before, after)) in enumerate(zip(turns, _widths(check), strict=True)):
-        where = f"change {number} of its options"
-        exact.event(check.body["options"][number], where, _FIELDS)
+    width, last, came = turns[0].features[0], 0, int(there.sum())
+    for number, turn in enumerate(turns):
+        where, (before, after) = f"change {number} of its options", turn.features
         check.demand(last <= turn.batch <= len(check.batches), f"{where} is at no time of this run")
         _check_there(check, check.batches[last : turn.batch], there)
         last = turn.batch
         if turn.added:
-            known = int(turn.arms[0])
-            check.demand(
-                known == came and turn.arms == list(range(known, known + len(turn.arms))),
-                f"{where} adds what is not next in line",
-            )
-            came += len(turn.arms)
+            next_in_line = list(range(came, came + len(turn.arms)))
+            check.demand(turn.arms == next_in_line, f"{where} adds what is not next in line")
             check.demand(
                 before == width <= after
                 and (not paired or before == after)
-                and not check.raw_arms[np.arange(known)][:, before:after].any(),
+                and not check.raw_arms[np.arange(came)][:, before:after].any(),
                 f"{where} changes the features of earlier options",
             )
+            came += len(turn.arms)
             there[turn.arms], width = True, after
             if check.misfit == 0:
                 fresh = np.isin(turn.arms, check.distinct()).all()
@@ -84,19 +72,18 @@ def check_options(check: Check) -> None:
     _check_there(check, check.batches[last:], there)
     check.demand(came == len(there), "some of its options come from nowhere")
     check.demand(width == check.raw_arms.shape[1], "some of its features come from nowhere")
-    check.gone = frozenset(arm for turn in turns if not turn.added for arm in turn.arms)
 
 
-def _check_there(check: Check, batches: list[dict[str, Any]], there: np.ndarray) -> None:
+def _check_there(check: Check, batches: Sequence[Batch], there: np.ndarray) -> None:
     for batch in batches:
-        found = np.array(batch["arms"], dtype=np.int64)
+        found = batch.arms
         if check.rule == "pairs":
-            found = np.array([pair_of(arm) for arm in batch["arms"]], dtype=np.int64).ravel()
+            found = np.array([pair_of(arm) for arm in found.tolist()], dtype=np.int64).ravel()
         check.demand(there[found].all(), "an option is measured that is not there")
 
 
 def pair_of(arm: int) -> tuple[int, int]:
-    """Which two options an arm compares, the first of them first; see ``rules/pairs.py``."""
+    """Which two options an arm compares, the first of them first; see ``payoffs/pairs.py``."""
     late = (1 + math.isqrt(4 * arm + 1)) // 2
     early, turned = divmod(arm - late * (late - 1), 2)
     return (late, early) if turned else (early, late)
@@ -107,46 +94,46 @@ def _options(check: Check) -> int:
     return len(check.candidates if check.rule == "pairs" else check.arms)
 
 
-def turns_of(check: Check) -> list[Turn]:
-    """All changes in order."""
-    found = []
-    for entry in exact.mappings(check.body.get("options", []), "its options"):
-        arms = exact.whole_numbers(entry["arms"], "the options of a change").tolist()
-        check.demand(
-            arms and all(0 <= arm < _options(check) for arm in arms), "a change of unknown options"
-        )
-        change = exact.text(entry["change"], "a change of options")
-        check.demand(change in ("added", "retired"), f"options cannot be {change!r:.80}")
-        batch = exact.whole(entry["batch"], "the time of a change")
-        found.append(Turn(batch, change == "added", arms))
-    return found
-
-
 def at_first(check: Check) -> int:
     """How many options there were at the beginning."""
-    return _at_first(turns_of(check), _options(check))
+    added = (turn.arms[0] for turn in check.record.options if turn.added)
+    return next(added, _options(check))
 
 
-def _at_first(turns: list[Turn], everyone: int) -> int:
-    return next((turn.arms[0] for turn in turns if turn.added), everyone)
+def epsilon_at_first(check: Check) -> float:
+    """What was close enough at the start."""
+    return next((one.epsilon[0] for one in check.record.accepted), check.epsilon)
 
 
-def _widths(check: Check) -> list[tuple[int, int]]:
-    found = []
-    for entry in check.body["options"]:
-        pair = exact.whole_numbers(entry["features"], "the features of a change").tolist()
-        check.demand(len(pair) == 2 and pair[0] >= 1, "a change does not say how many features")
-        found.append((pair[0], pair[1]))
-    return found
+def check_accepted(check: Check) -> None:
+    """The list must make sense, and end with what the certificate says is close enough."""
+    found, turns = check.record.accepted, check.record.options
+    asked = set(check.evidence.get("question", ()))
+    fits = check.rule in _ACCEPTING and asked <= _ACCEPTING[check.rule]
+    check.demand(fits, "what is close enough cannot be named on the way here")
+    two = all(len(one.epsilon) == 2 for one in found)
+    check.demand(two, "what it accepts is not before and after")
+    check.demand(found[0].epsilon[0] >= 0, "epsilon must be at least 0")
+    for one, after in zip(found, [*(two.epsilon[0] for two in found[1:]), check.epsilon]):
+        check.demand(one.epsilon[0] < one.epsilon[1], "what is accepted is no more than before")
+        check.demand(one.epsilon[1] == after, "what is accepted is another epsilon")
+    times = [(one.batch, one.changes) for one in found]
+    made = [turn.batch for turn in turns]
+    check.demand(times == sorted(times), "what is accepted is not in order")
+    for batch, changes in times:
+        inside = 0 <= batch <= len(check.batches) and 0 <= changes <= len(made)
+        ends = [*made[: max(changes, 0)], batch, *made[max(changes, 0) :]]
+        fine = inside and ends == sorted(ends)
+        check.demand(fine, "something is accepted at no time of this run")
 
 
 class Turns:
     """The changes, and what was accepted on the way, in order, each at its time."""
 
     def __init__(self, check: Check) -> None:
-        turns = turns_of(check)
+        turns = check.record.options
         self._check, self._left, self.any = check, list[Turn | Accepted](turns), bool(turns)
-        for one in reversed(accepted(check)):
+        for one in reversed(check.record.accepted):
             self._left.insert(one.changes, one)
 
     def due(self, told: int) -> bool:
@@ -210,7 +197,7 @@ class Offer:
         """Let options come and go that did so after so many batches."""
         for turn in self._turns.at(told):
             if isinstance(turn, Accepted):
-                held.accept(turn.epsilon)
+                held.accept(turn.epsilon[1])
                 continue
             self.changes += 1
             if turn.added:

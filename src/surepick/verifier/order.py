@@ -26,33 +26,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from surepick.verifier import exact
 from surepick.verifier.blocks import Blocks
 from surepick.verifier.check import Check
+from surepick.verifier.record import Batch, Order
 
 _RULE = "shuffled"
 _SEEDS = 2**53
 _BLOCK = 1024
 _WORD = 2**64
+_MOST_DEALT = 10_000_000
 _PIECES = 3  # the streams of random numbers by which blocks are dealt into batches
 
 
 def check_order(check: Check) -> None:
     """What it says of the order must make sense."""
-    if "traffic" in check.body:
-        check.demand(
-            "order" not in check.body, "it has an order of pulls, and traffic has no pulls"
-        )
-        return
-    check.demand("order" in check.body, "it does not say in which order its pulls were handed out")
-    said = exact.mapping(check.body["order"], "the order of its pulls")
-    check.demand(said.keys() == {"rule", "seed"}, "the order of its pulls lacks a rule or a seed")
-    rule = exact.text(said["rule"], "the rule of its order")
-    check.demand(rule == _RULE, f"its pulls were handed out by an unknown rule {rule!r:.80}")
-    seed = exact.whole(said["seed"], "the seed of its order")
-    check.demand(0 <= seed < _SEEDS, "the seed of its order is out of range")
+    order, visitors = check.record.order, check.record.traffic is not None
+    check.demand(
+        order is None or not visitors, "it has an order of pulls, and traffic has no pulls"
+    )
+    if not visitors:
+        order = order_of(check)
+        known = order.rule == _RULE
+        check.demand(known, f"its pulls were handed out by an unknown rule {order.rule!r:.80}")
+        check.demand(0 <= order.seed < _SEEDS, "the seed of its order is out of range")
+
+
+def order_of(check: Check) -> Order:
+    """In which order its pulls were handed out, which it has to say."""
+    if check.record.order is None:
+        exact.refuse("it does not say in which order its pulls were handed out")
+    return check.record.order
 
 
 def check_pieces(check: Check, blocks: Blocks) -> None:
@@ -62,18 +67,20 @@ def check_pieces(check: Check, blocks: Blocks) -> None:
     one batch to the next would speak for some of these. Strata are dealt anew, so of them it is
     not known which pulls of an arm were in which batch: only a replay can tell.
     """
-    if "traffic" in check.body:
+    if check.record.traffic is not None:
         return
-    seed = check.body["order"]["seed"]
+    seed = order_of(check).seed
     for number, (note, batches) in enumerate(blocks):
         new = batches[note.past :]
-        if len(new) < 2 or "stratum" in new[0]:
+        if len(new) < 2 or new[0].stratum is not None:
             continue
         pieces = [_rows(batch) for batch in new]
         whole: Counter[tuple[int, int]] = Counter()
         for piece in pieces:
             whole.update(piece)
         rows = sorted(whole)
+        small = sum(whole.values()) <= _MOST_DEALT
+        check.demand(small, f"block {number + 1} has more pulls than can be dealt again")
         dealt = rows_in_order([whole[row] for row in rows], number, seed, _PIECES)
         for piece in pieces:
             size = sum(piece.values())
@@ -84,10 +91,9 @@ def check_pieces(check: Check, blocks: Blocks) -> None:
             dealt = dealt[size:]
 
 
-def _rows(batch: dict[str, Any]) -> Counter[tuple[int, int]]:
+def _rows(batch: Batch) -> Counter[tuple[int, int]]:
     """How many pulls of each arm and part a batch has."""
-    parts = batch.get("parts", [0] * len(batch["arms"]))
-    return Counter(dict(zip(zip(batch["arms"], parts), batch["counts"])))
+    return Counter(dict(zip(batch.rows, batch.counts.tolist())))
 
 
 def rows_in_order(counts: Sequence[int], batch: int, seed: int, stream: int = 0) -> list[int]:
@@ -133,7 +139,7 @@ def _scrambled(value: int) -> int:
 # -- batches that were asked for while earlier ones were being measured -------------------
 def overlapping(check: Check) -> bool:
     """Whether batches overlapped."""
-    return any("after" in batch for batch in check.batches)
+    return any(batch.after is not None for batch in check.batches)
 
 
 def check_overlap(check: Check) -> None:
@@ -151,9 +157,7 @@ def check_overlap(check: Check) -> None:
     )
     known = 0
     for number, batch in enumerate(check.batches):
-        if "after" in batch:
-            after = exact.whole(batch["after"], f"batch {number}: what was told before it")
-            check.demand(
-                known <= after < number, f"batch {number} was asked for after {after} batches"
-            )
-            known = after
+        if batch.after is not None:
+            fine = known <= batch.after < number
+            check.demand(fine, f"batch {number} was asked for after {batch.after} batches")
+            known = batch.after

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.record import Algorithm
 
 _SAME = 1e-9  # relative difference of a level that rounding may make
 #: names of algorithms -> the rule by which they drop candidates
@@ -69,13 +70,13 @@ def is_own(check: Check) -> bool:
     return check.algorithm.removesuffix(HEURISTIC) in RULES
 
 
-def inner_algorithm(check: Check, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+def inner_algorithm(check: Check, settings: dict[str, Any] | None = None) -> Algorithm:
     """The algorithm inside of one that is around another, set like this."""
     settings = check.settings if settings is None else settings
     name = exact.text(settings.get("inner", "pooled-peleg"), "the algorithm inside")
     options = exact.mapping(settings.get("options", {}), "its options")
     own = {"delta": check.delta, "epsilon": check.epsilon}
-    return {"name": name, "settings": options | own}
+    return Algorithm(name, options | own)
 
 
 def _level(check: Check) -> str:

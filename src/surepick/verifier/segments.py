@@ -25,10 +25,8 @@ _SLACK = Fraction(1, 10**12)  # of the level, which is a rounded quotient
 _PER_OPTION = ("arms", "labels", "costs")  # of a problem; more where options were added later
 
 
-def check_segment(check: Check, part: Part | None) -> None:
-    """Of which segment a certificate is; nothing where it does not say so."""
-    if part is None:
-        return
+def check_segment(check: Check, part: Part) -> None:
+    """Of which segment a certificate is."""
     check.demand(len(part.all) >= 2, "its segment is not one of several")
     check.demand(len(set(part.all)) == len(part.all), "two segments have the same name")
     check.demand(part.name in part.all, "its segment is none of those that there are")
@@ -38,7 +36,7 @@ def check_segment(check: Check, part: Part | None) -> None:
         Fraction(check.delta) <= most,
         "its error probability is more than its part of that of all segments",
     )
-    check.demand("traffic" in check.body, "it is of a segment, and not of visitors")
+    check.demand(check.record.traffic is not None, "it is of a segment, and not of visitors")
     on_average = check.claim["guarantee"] == "fdr"
     check.demand(not on_average, "what is right on average says nothing of all segments together")
 

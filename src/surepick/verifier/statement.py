@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surepick.verifier import conditions, exact, published
+from surepick.verifier.caps import cap_reached
 from surepick.verifier.changed import set_aside_in
 from surepick.verifier.check import Check
-from surepick.verifier.dealing import is_dealt
-from surepick.verifier.limits import limit_reached
 from surepick.verifier.noise import yes_and_no
+from surepick.verifier.order import overlapping
 from surepick.verifier.questions.claims import Comparison
 from surepick.verifier.stated import Stated
 
@@ -112,7 +112,7 @@ def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> N
     kind, statement = check.claim["guarantee"], check.claim["statement"]
     proven = "fdr" if found.claims == "fdr" else "claims"
     if kind == proven:
-        by_hand = check.body.get("stopped") == "by hand" and bool(found.open)
+        by_hand = check.record.stopped is not None and bool(found.open)
         check.demand(kind != "fdr" or not by_hand, "somebody stopped it who may have seen rewards")
         check.demand(
             not _clicks(check),
@@ -126,7 +126,7 @@ def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> N
     elif kind == "heuristic":
         why = statement.removeprefix(_NO).rpartition(_OTHERWISE)[0]
         fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
-        by_hand = check.body.get("stopped") == "by hand"
+        by_hand = check.record.stopped is not None
         fits |= why == _LOOKED and by_hand and found.claims == "fdr"
         allowed = [replace(one, why=why) for one in promised] if fits else []
     settle(check, allowed)
@@ -222,7 +222,7 @@ def _resting(check: Check, said: Stated) -> Stated:
 def resting(check: Check, said: Stated, *model: str) -> Stated:
     """A promise with all that it rests on, of which its model are these conditions."""
     alone = "" if said.sure == CERTAIN else conditions.ALONE
-    visitors = "traffic" in check.body  # who are counted, and not measured again
+    visitors = check.record.traffic is not None  # who are counted, and not measured again
     afresh = "" if check.table is not None or visitors else conditions.AFRESH
     return joined(check, said, alone, *model, afresh)
 
@@ -244,24 +244,23 @@ def joined(check: Check, said: Stated, *model: str) -> Stated:
         better = "better" if "better" in check.claim else "best"
         these = "this item" if check.table == 1 else f"these {check.table} items"
         parts = [*parts, f"{better} on {these}, {same}"]
-    if any("stratum" in batch for batch in check.batches):
+    if any(batch.stratum is not None for batch in check.batches):
         parts = [*parts, conditions.STRATA]
-    if check.table is None and any("after" in batch for batch in check.batches):
+    if check.table is None and overlapping(check):
         parts = [*parts, conditions.OVERLAP]
-    if any("aside" not in one for one in check.body.get("corrections", [])):
+    if any(getattr(one, "aside", None) is None for one in check.record.corrections):
         parts = [*parts, conditions.CHANGED]
-    if check.body.get("options"):
+    if check.record.options:
         parts = [*parts, conditions.TURNED]
     parts += conditions.stated_in(check)
-    parts += set_aside_in(check.body)
-    if "unmeasured" in check.body:
-        cells = exact.mappings(check.body["unmeasured"], "its cells that were not measured")
-        parts.append(conditions.UNMEASURED.format(cells=len(cells)))
-    if "traffic" in check.body:
-        parts += conditions.of_visitors(check.body["traffic"], _steady(check))
-    if "traffic" in check.body and check.rule == "keeping":
+    parts += set_aside_in(check.record)
+    if check.record.unmeasured:
+        parts.append(conditions.UNMEASURED.format(cells=len(check.record.unmeasured)))
+    if check.record.traffic is not None:
+        parts += conditions.of_visitors(check.record.traffic.window, _steady(check))
+    if check.record.traffic is not None and check.rule == "keeping":
         parts = [*parts, conditions.KEEPS]
-    if check.rule == "pooled" and is_dealt(check):
+    if check.rule == "pooled" and check.dealt:
         parts = [*parts, conditions.ONE_RATE]
     return replace(said, conditions=tuple(filter(None, parts)), smaller=check.smaller)
 
@@ -282,8 +281,7 @@ def _features(check: Check) -> str:
         return "whatever the features are worth"
     if check.misfit > 0:
         return f"if the features are right to within {check.misfit:.12g}"
-    separate = check.body["problem"]["candidates"] is not None
-    if check.whiten.shape[1] == len(check.arms) and not separate:
+    if check.whiten.shape[1] == len(check.arms) and not check.separate:
         return ""
     return "if rewards are linear in the features"
 
@@ -332,13 +330,13 @@ def _conditions(evidence: dict[str, Any]) -> str:
 
 def _ended(check: Check, said: Stated, left: int) -> Stated:
     """What is said of a run that has not finished: why it was stopped."""
-    by_hand = check.body.get("stopped") == "by hand"
-    how, limit = ("by hand", None) if by_hand else limit_reached(check)
+    by_hand = check.record.stopped is not None
+    how, limit = ("by hand", None) if by_hand else cap_reached(check)
     return replace(said, stopped=how, limit=limit, left=left)
 
 
 def _stopped_early(check: Check, left: int) -> list[Stated]:
-    by_hand = check.body.get("stopped") == "by hand"
+    by_hand = check.record.stopped is not None
     early = _ended(check, Stated(several=check.top > 1, smaller=check.smaller), left)
     proper = _proper(check)
     needs = _conditions(proper.evidence)
@@ -359,11 +357,11 @@ def sure(delta: float) -> str:
 
 def _proper(check: Check) -> _Proper:
     evidence = check.evidence
-    algorithm: dict[str, Any] = {"name": check.algorithm, "settings": check.settings}
+    algorithm = check.record.algorithm
     while "inner" in evidence:
-        algorithm = published.inner_algorithm(check, algorithm["settings"])
+        algorithm = published.inner_algorithm(check, algorithm.settings)
         evidence = evidence["inner"] or {}
-    name = algorithm["name"]
+    name = algorithm.name
     # Where there is but one candidate, nothing was measured, and there is no evidence inside.
     rule = evidence.get("rule", published.RULES.get(name))
     threshold = evidence["threshold"] if rule == "glr" else None

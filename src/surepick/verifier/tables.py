@@ -1,6 +1,8 @@
 """Arms, candidates and labels of a certificate: held in it, or handed in and compared with it.
 
-Part of the verifier: nothing here is shared with the problem and the algorithms.
+They are read a block of rows at a time: a table may be a list of rows, a NumPy array, a
+memory-mapped file, or an array of PyTorch or CuPy; what is read of it is copied to this machine as
+float64.
 """
 
 from __future__ import annotations
@@ -8,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.noise import read_noise
-from surepick.verifier.rows import Rows
 
+BLOCK_ENTRIES = 1 << 18  # entries of a block: it stays in a processor's cache
 _CLOSE = 1e-6  # recorded and recomputed numbers must agree to this relative precision
 _SAME = 1e-12  # rows this close (relative to each column's largest entry) are the same point
 EPS = float(np.finfo(float).eps)
@@ -48,7 +50,7 @@ class Tables:
     """
 
     def __init__(self, problem: dict[str, Any], given: Given) -> None:
-        separate = problem["candidates"] is not None
+        self.separate = separate = problem["candidates"] is not None
         self._arms_given = self._table(problem["arms"], given.arms, "arms")
         self.raw_arms = self.raw_candidates = self._arms_given
         if separate:
@@ -57,7 +59,7 @@ class Tables:
             self.raw_arms.shape[1] == self.raw_candidates.shape[1],
             "candidates have other features than arms",
         )
-        scales = read_noise(problem["noise"], len(self.raw_arms), self.demand).scales
+        scales = read_noise(problem["noise"], len(self.raw_arms)).scales
         if scales is not None:
             self.raw_arms = self.raw_arms.per(scales)
         scale = self.raw_arms.column_scale()
@@ -69,7 +71,7 @@ class Tables:
         alone = np.arange(len(self.raw_candidates))
         self._kinds = alone if self.misfit > 0 else _first_equal(self.raw_candidates)
         self._find_span()
-        refers = isinstance(problem["arms"], dict)
+        self.refers = refers = isinstance(problem["arms"], dict)
         self._arm_labels = self._labels(problem["labels"], given.labels, refers, "arms")
         self._candidate_labels = self._arm_labels
         if separate:
@@ -79,10 +81,7 @@ class Tables:
         if refers:
             self._check_measured(problem["measured"])
 
-    def demand(self, holds: Any, complaint: str) -> None:
-        """Refuse the certificate unless something holds."""
-        if not holds:
-            exact.refuse(complaint)
+    demand = staticmethod(exact.demand)
 
     def _read_misfit(self, written: Any, separate: bool) -> float:
         """How far means may lie from what features say; "any" is infinite."""
@@ -219,3 +218,96 @@ def _first_equal(table: Rows) -> np.ndarray:
                 slack = _SAME * np.maximum(np.abs(there), np.abs(here)) + 4 * EPS
                 first[near[(np.abs(there - here) <= slack).all(axis=1)]] = i
     return first
+
+
+# -- rows, a block at a time -------------------------------------------------------------------
+class Rows:
+    """The rows of a table, each column divided by a scale, and perhaps each row too.
+
+    Parameters
+    ----------
+    table
+        A matrix of numbers.
+    scale
+        One number per column; by default all one.
+    units
+        One number per row; by default all one.
+    """
+
+    def __init__(
+        self, table: Any, scale: np.ndarray | None = None, units: np.ndarray | None = None
+    ) -> None:
+        self._table, self._scale, self._units = table, scale, units
+        self.shape: tuple[int, int] = (int(table.shape[0]), int(table.shape[1]))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, which: Any) -> np.ndarray:
+        """A row by its number, or several by a slice or a list of numbers."""
+        rows = on_host(self._table[which])
+        if self._units is not None:
+            rows = rows / self._units[which][..., None]
+        return rows if self._scale is None else rows / self._scale
+
+    def __matmul__(self, matrix: np.ndarray) -> np.ndarray:
+        """The product with a matrix or a vector."""
+        out = np.empty((len(self), *matrix.shape[1:]))
+        for part, rows in self.blocks():
+            out[part] = rows @ matrix
+        return out
+
+    def blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """All rows, some at a time, and where they are."""
+        for part in slices(len(self), self.shape[1]):
+            yield part, self[part]
+
+    def scaled(self, scale: np.ndarray) -> Rows:
+        """This table with its columns divided by a scale."""
+        return Rows(self._table, scale, self._units)
+
+    def per(self, units: np.ndarray) -> Rows:
+        """This table with each row divided by its own unit."""
+        return Rows(self._table, self._scale, units)
+
+    def column_scale(self) -> np.ndarray:
+        """Largest absolute entry of each column; 1 where all are zero."""
+        scale = np.zeros(self.shape[1])
+        for _, rows in self.blocks():
+            scale = np.maximum(scale, np.abs(rows).max(axis=0))
+        scale[scale == 0] = 1.0
+        return scale
+
+    def factor(self) -> np.ndarray:
+        """R of a QR factorisation: RᵀR is the sum of xxᵀ over all rows x."""
+        found = np.empty((0, self.shape[1]))
+        for _, rows in self.blocks():
+            found = np.asarray(np.linalg.qr(np.vstack([found, rows]), mode="r"))
+        return found
+
+    def is_finite(self) -> bool:
+        """Whether all entries are finite numbers."""
+        return all(bool(np.isfinite(rows).all()) for _, rows in self.blocks())
+
+    def digest(self) -> str:
+        """SHA-256 of the entries: float64, little-endian, row by row, with 0.0 for -0.0."""
+        found = hashlib.sha256()
+        for _, rows in self.blocks():
+            found.update(np.ascontiguousarray(rows + 0.0, dtype="<f8").tobytes())
+        return found.hexdigest()
+
+
+def slices(count: int, width: int) -> Iterator[slice]:
+    """Slices of rows that make up a block each."""
+    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def on_host(array: Any) -> np.ndarray:
+    """An array of any library as one of NumPy, float64."""
+    if hasattr(array, "detach"):  # PyTorch
+        array = array.detach().cpu().numpy()
+    elif not isinstance(array, np.ndarray) and hasattr(array, "get"):  # CuPy
+        array = array.get()
+    return np.asarray(array, dtype=np.float64)

@@ -10,96 +10,78 @@ Part of the verifier: nothing here is shared with the algorithms.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.conditions import of_visitors
-from surepick.verifier.noise import Noise, read_noise
-from surepick.verifier.options import at_first, turns_of
+from surepick.verifier.noise import Noise
+from surepick.verifier.options import at_first
 from surepick.verifier.own_past import went_their_own_way
+from surepick.verifier.record import Batch, Period, Traffic
 from surepick.verifier.waiting import PROVEN, check_waiting
 
 _STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 _LEVEL = 0.001
 _UNIT = 2.0**-53  # to which a sum is exact, with every number that is added
 _SLACK = 1e-9  # of the squared range, for each reward: nothing that bets notice
-_RULES = {"at_least", "control", "control_share", "periods", "waits"}
 
 
-def check_traffic(check: Check) -> None:
-    """Shares and counts of a certificate of traffic; nothing where it is another."""
-    if "traffic" not in check.body:
-        return
-    traffic = exact.mapping(check.body["traffic"], "what it says of traffic")
-    check.demand(
-        set(traffic) - {"past", "window"} == _RULES,
-        "what it says of traffic is not what is published",
-    )
-    of_visitors(traffic)  # refuses a window that is none
+def check_traffic(check: Check, traffic: Traffic) -> None:
+    """Shares and counts of a certificate of traffic."""
+    of_visitors(traffic.window)  # refuses a window that is none
     check.demand(check.rule in ("pooled", "keeping"), "traffic is decided by another rule")
-    for name in ("at_least", "control_share"):
-        share = exact.number(traffic[name], f"traffic: {name}")
-        check.demand(0.0 <= share < 1.0, f"traffic: {name} is no share")
-    periods = exact.mappings(traffic["periods"], "periods")
+    for share in (traffic.at_least, traffic.control_share):
+        check.demand(0.0 <= share < 1.0, f"traffic: {share:g} is no share")
+    periods = traffic.periods
     check.demand(len(periods) == len(check.batches), "periods and batches do not correspond")
-    names = [exact.text(period["name"], "the name of a period") for period in periods]
-    check.demand(len(set(names)) == len(names), "two periods have the same name")
-    held = exact.mapping(check.body["problem"].get("numbers", {}), "further numbers")
-    kinds = {k: read_noise(one, len(check.raw_arms), check.demand) for k, one in held.items()}
-    numbers = {} if check.rule == "pooled" else kinds
+    names = {period.name for period in periods}
+    check.demand(len(names) == len(periods), "two periods have the same name")
+    numbers = {} if check.rule == "pooled" else check.numbers
     reports: list[tuple[np.ndarray, np.ndarray]] = []
     past, last, logs = _Past(len(check.arms)), 0, np.zeros(len(_STRENGTHS))
     sizes = [at_first(check)]  # options that have come: at first, and with each addition
     begun = [0]
-    additions = [turn for turn in turns_of(check) if turn.added]
+    additions = [turn for turn in check.record.options if turn.added]
     for number, (period, batch) in enumerate(zip(periods, check.batches, strict=True)):
-        where = f"period {names[number]!r}"
-        settled = exact.whole(period["settled"], f"{where}: the reports before it")
+        where = f"period {period.name!r}"
         check.demand(
-            last <= settled <= number, f"{where}: its shares came before reports they rest on"
+            last <= period.settled <= number,
+            f"{where}: its shares came before reports they rest on",
         )
-        last = settled
+        last = period.settled
         while additions and additions[0].batch <= number:
             sizes.append(sizes[-1] + len(additions.pop(0).arms))
             begun.append(number)
         shares = _shares(check, period, where, sizes[-1])
-        counts = np.bincount(batch["arms"], batch["counts"], len(shares))
+        counts = np.bincount(batch.arms, batch.counts, len(shares))
         check.demand_all(
             (counts == 0) | (shares > 0),
             lambda arm, w=where: f"{w}: visitors came to arm {arm}, which had no share",
         )
         logs += past.take(shares, counts)
-        _check_rounding(check, check.kind, batch, batch, where)
-        for name, kind in numbers.items():
-            _check_rounding(check, kind, batch, batch["numbers"].get(name), f"{where}, {name}")
-        hits = np.bincount(batch["arms"], batch["sums"], len(shares))
-        reports.append((counts.astype(np.float64), hits))
+        _check_rounding(check, check.kind, batch, where)
+        for name in (batch.numbers or {}).keys() & numbers.keys():
+            _check_rounding(check, numbers[name], batch.about(name), f"{where}, {name}")
+        reports.append((counts, np.bincount(batch.arms, batch.sums, len(shares))))
     for record in exact.mappings(check.evidence["blocks"], "blocks"):
         if "dealt" in record:  # a part of the first report
             continue
         of_past = record["batches"] == 0 and "past" in record  # measured before any visitor came
         check.demand(record["batches"] == 1 or of_past, "a report is not a block of its own")
     check_waiting(check, traffic)
-    counted = _counted(check, numbers)
+    # further numbers that are counted, as successes are
+    told = check.batches[0].numbers or {} if check.batches else {}
+    counted = [name for name in told if name in numbers and numbers[name].zero_one]
     # What rates are compared with their own past nobody chooses: all that there are.
     due = 3 if check.kind.shares else 2 if counted else 1 if check.kind.zero_one else None
-    said = exact.whole(traffic["past"], "the rule of its past") if "past" in traffic else None
-    check.demand(
-        said == due or not periods, "it is not said of all rates that they keep their past"
-    )
+    said = traffic.past == due or not periods
+    check.demand(said, "it is not said of all rates that they keep their past")
     if periods:
         check.broken = _broken(check, logs, reports, counted, (sizes, begun))
     # What is said of a study that was stopped early depends on it, too.
     check.demand(check.claim["guarantee"] not in PROVEN or not check.broken, check.broken)
-
-
-def _counted(check: Check, numbers: dict[str, Noise]) -> list[str]:
-    """Further numbers that are counted, as successes are."""
-    told = exact.mapping(check.batches[0].get("numbers", {}) if check.batches else {}, "numbers")
-    return [name for name in told if name in numbers and numbers[name].zero_one]
 
 
 def _broken(
@@ -122,7 +104,7 @@ def _broken(
         columns = {f"segment {one}": [_of_segment(b, one, n) for b in batches] for one in segments}
     for name in counted:
         hits = [
-            np.bincount(batch["arms"], batch["numbers"][name]["sums"], len(check.arms))
+            np.bincount(batch.arms, batch.about(name).sums, len(check.arms))
             for batch in check.batches
         ]
         columns[name] = [(visits, own) for (visits, _), own in zip(reports, hits, strict=True)]
@@ -132,42 +114,40 @@ def _broken(
     return ""
 
 
-def _of_segment(batch: dict[str, Any], segment: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+def _of_segment(batch: Batch, segment: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Visitors of one segment and their successes, for each arm."""
-    rows = np.asarray(batch["parts"]) == segment
-    arms = np.asarray(batch["arms"])[rows]
-    counts, sums = (np.asarray(batch[name], dtype=float)[rows] for name in ("counts", "sums"))
-    return np.bincount(arms, counts, n), np.bincount(arms, sums, n)
+    own = batch.of(batch.parts == segment)
+    return np.bincount(own.arms, own.counts, n), np.bincount(own.arms, own.sums, n)
 
 
-def _check_rounding(
-    check: Check, kind: Noise, batch: dict[str, Any], told: dict[str, Any] | None, where: str
-) -> None:
+def _check_rounding(check: Check, kind: Noise, batch: Batch, where: str) -> None:
     """Rewards between bounds must be said to differ by at least what rounding can hide.
 
     They are reported by sums of n rewards and of n squares, whose difference may lose n units in
     the last place of both. The squares add up to S²/n at least, so from the sum S alone it is
     known how much that is.
     """
-    if told is None or not kind.squares:
+    if not kind.squares:
         return
-    low, high = kind.low, kind.high
-    largest = max(abs(low), abs(high))
-    for row, n in enumerate(batch["counts"]):
-        total, spread = abs(float(told["sums"][row])), float(told["spreads"][row])
-        mean = float(told["sums"][row]) / n
-        hidden = n * _UNIT * (total * total / n + 2 * largest * total)
-        most = max(n * (high - mean) * (mean - low), 0.0)
-        check.demand(
-            n == 1 or spread >= min(hidden, most) - _SLACK * n * (high - low) ** 2,
-            f"{where}, arm {batch['arms'][row]}: rounding may hide that rewards differ by more "
-            f"than is said",
-        )
+    if batch.spreads is None:
+        exact.refuse(f"{where} has no spreads")
+    n, sums, low, high = batch.counts, batch.sums, kind.low, kind.high
+    means, largest = sums / n, max(abs(low), abs(high))
+    hidden = n * _UNIT * (sums * sums / n + 2 * largest * np.abs(sums))
+    most = np.maximum(n * (high - means) * (means - low), 0.0)
+    fine = batch.spreads >= np.minimum(hidden, most) - _SLACK * n * (high - low) ** 2
+    check.demand_all(
+        (n == 1) | fine,
+        lambda row: (
+            f"{where}, arm {batch.arms[row]}: rounding may hide that rewards differ by more than "
+            "is said"
+        ),
+    )
 
 
-def _shares(check: Check, period: dict[str, Any], where: str, n: int) -> np.ndarray:
+def _shares(check: Check, period: Period, where: str, n: int) -> np.ndarray:
     """Shares of all arms; those that came later have none."""
-    shares = exact.numbers(period["shares"], f"{where}: its shares")
+    shares = period.shares
     check.demand(
         len(shares) == n and bool((shares >= 0).all()) and abs(float(shares.sum()) - 1.0) <= 1e-6,
         f"{where}: its shares are not one for each arm that sum to 1",

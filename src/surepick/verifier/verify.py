@@ -18,14 +18,13 @@ import numpy as np
 
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.verifier import exact, published
-from surepick.verifier.accepting import check_accepted
+from surepick.verifier.caps import check_caps
 from surepick.verifier.changed import check_corrections, check_set_aside, check_unmeasured, left_out
 from surepick.verifier.check import Check
 from surepick.verifier.conditions import stated_in
 from surepick.verifier.fields import unknown_fields
-from surepick.verifier.limits import check_limits
 from surepick.verifier.noise import KINDS
-from surepick.verifier.options import check_options
+from surepick.verifier.options import check_accepted, check_options
 from surepick.verifier.order import check_order, check_overlap
 from surepick.verifier.questions import is_known, rule_of
 from surepick.verifier.record import Certificate, read_one
@@ -43,7 +42,6 @@ _MALFORMED = (
     ArithmeticError,
     RecursionError,
 )
-_CHAIN = {"study", "links", "head", "at"}
 _WITH_PAST = ("pooled", "keeping", "checked-fit")
 
 
@@ -175,35 +173,34 @@ def names_unknown(body: dict[str, Any]) -> bool:
     return not (known and is_known(body.get("evidence")))
 
 
-def _run(check: Check, record: Certificate) -> Verification:
-    body = record.body
+def _run(check: Check, given: Certificate) -> Verification:
+    record = check.record
     check.check_record()
     check.check_measured()
-    check_traffic(check)
-    if "chain" in body:  # of the study that it is from: what it says, the database knows
+    if record.chain is not None:
         check.demand(
-            exact.mapping(body["chain"], "its chain").keys() == _CHAIN,
-            "what it says of its chain is not what is published",
+            re.fullmatch("[0-9a-f]{64}", record.chain.head), "the head of its chain is no SHA-256"
         )
-        exact.text(body["chain"]["study"], "the study of its chain")
-        exact.number(body["chain"]["at"], "the time of its chain")
-        head = exact.text(body["chain"]["head"], "the head of its chain")
-        check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
-        links = exact.whole(body["chain"]["links"], "the length of its chain")
-        check.demand(links >= 1, "its chain has no links")
-    made = body.get("made")
+        check.demand(record.chain.links >= 1, "its chain has no links")
+    made = given.body.get("made")
     if isinstance(made, dict) and "pulls_rule" in made:  # by which replays tell what to demand
         exact.whole(made["pulls_rule"], "the rule of its pulls")
+    if record.options:
+        check_options(check)
+    if record.accepted:
+        check_accepted(check)
+    if record.traffic is not None:
+        check_traffic(check, record.traffic)
     check_corrections(check)
     check_set_aside(check)
     stated_in(check)
-    check_options(check)
-    check_accepted(check)
     check_overlap(check)
     check_order(check)
-    check_limits(check)
-    check_segment(check, record.part)
-    check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
+    check_caps(check)
+    if given.part is not None:
+        check_segment(check, given.part)
+    stopped = record.stopped in (None, "by hand")
+    check.demand(stopped, "it says that it stopped otherwise")
     rule = rule_of(check)
     published.check_name(check)
     past = not check.past or check.rule in _WITH_PAST
@@ -222,7 +219,7 @@ def _run(check: Check, record: Certificate) -> Verification:
         statement=claim["statement"],
         candidates=tuple(chosen := claim.get("candidates", [claim["candidate"]])),
         labels=tuple(check.label(i) for i in chosen),
-        unknown=unknown_fields(body),
-        left_out=tuple(left_out(body)),
+        unknown=unknown_fields(given.body),
+        left_out=left_out(record),
         stated=check.stated or Stated(),
     )

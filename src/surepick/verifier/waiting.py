@@ -24,15 +24,17 @@ Part of the verifier: nothing here is shared with the algorithms.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.noise import Noise
-from surepick.verifier.options import at_first, turns_of
+from surepick.verifier.options import at_first
 from surepick.verifier.payoffs.limits import Limit, kind_of, limits_of
+from surepick.verifier.record import Batch, Traffic
 
 PROVEN = ("pac", "eps-pac", "claims", "fdr", "nobody")
 _SLACK = 1e-6
@@ -50,29 +52,23 @@ class _Shown(NamedTuple):
     words: str
 
 
-def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
+def check_waiting(check: Check, traffic: Traffic) -> None:
     """What it says of its waiting."""
-    waits = exact.mapping(traffic["waits"], "traffic: what it waits for")
-    check.demand(
-        set(waits) == {"rule", "least", "decided"}
-        and waits["rule"] == (2 if check.rule == "keeping" else 1),
-        "traffic: what it waits for is not a rule that is known",
-    )
-    least = exact.number(waits["least"], "traffic: the time it takes at least")
-    check.demand(least >= 0.0, "traffic: the time it takes at least is negative")
-    times = [
-        exact.number(period["after"], "traffic: the time of a report")
-        for period in traffic["periods"]
-    ]
+    waits = traffic.waits
+    known = waits.rule == (2 if check.rule == "keeping" else 1)
+    check.demand(known, "traffic: what it waits for is not a rule that is known")
+    check.demand(waits.least >= 0.0, "traffic: the time it takes at least is negative")
+    times = [period.after for period in traffic.periods if period.after is not None]
+    said = len(times) == len(traffic.periods)
+    check.demand(said, "traffic: it does not say the time of each report")
     proven, reports = check.claim["guarantee"] in PROVEN, len(check.batches)
-    gone = {arm for turn in turns_of(check) if not turn.added for arm in turn.arms}
-    there = set(range(len(check.arms))) - gone
-    if waits["decided"] is None:
+    there = set(range(len(check.arms))) - check.gone
+    if waits.decided is None:
         alone = len(there) == 1 and not _ways(check, [*there])
         said = not proven or not reports or alone
         check.demand(said, "traffic: it does not say when it was decided")
         return
-    decided = exact.whole(waits["decided"], "traffic: the reports that decided")
+    decided = waits.decided
     check.demand(1 <= decided <= reports, "traffic: it was decided by reports that are not there")
     check.waited = reports - decided
     if not proven:
@@ -81,7 +77,7 @@ def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
     if len(there) == 1 and not due:
         return
     check.demand(check.waited >= 1, "traffic: no report came after the decision")
-    check.demand(max(times) >= least, "traffic: it ended before its time was over")
+    check.demand(max(times) >= waits.least, "traffic: it ended before its time was over")
     later = check.batches[decided:]
     for ways in due:
         if len(ways) > 1:
@@ -129,7 +125,9 @@ def _ways_of_cheapest(check: Check, rivals: list[int]) -> list[list[_Shown]]:
     found = [[_keeps(check, own, chosen)] for own in limits if own.reference != chosen]
     enough = within + check.epsilon
     found += [[_ahead(check, chosen, r, enough), *broken[r]] for r in some if r != chosen]
-    costs = check.body["problem"]["costs"]
+    costs = check.costs
+    if costs is None:
+        exact.refuse("it does not say what options cost")
     for one in some:
         if (costs[one], one) < (costs[chosen], chosen):
             ahead = [_ahead(check, r, one, -within) for r in some if r != one]
@@ -201,14 +199,14 @@ def _rivals(check: Check, there: set[int], decided: int) -> list[int]:
     if claim["guarantee"] == "nobody":
         named = set()
     # Who was retired after the last report had been seen by then.
-    turns = [turn for turn in turns_of(check) if turn.batch < len(check.batches)]
+    turns = [turn for turn in check.record.options if turn.batch < len(check.batches)]
     gone = {arm for turn in turns if not turn.added for arm in turn.arms}
     return sorted(found & there if found - gone - named else there)
 
 
 def _undecided(check: Check) -> list[set[int]]:
     """Who was not decided when each report came, by what is recorded of blocks and options."""
-    turns, found = turns_of(check), []
+    turns, found = list(check.record.options), []
     there = set(range(at_first(check)))
     still, claims = set(there), check.evidence.get("claims", [])
     for number, block in enumerate(check.evidence["blocks"], start=1):
@@ -243,12 +241,13 @@ def _leads(check: Check, rivals: list[int]) -> list[tuple[int, int, float]]:
     return found
 
 
-def _errors(batches: list[dict[str, Any]], one: _Shown) -> float:
+def _errors(batches: Sequence[Batch], one: _Shown) -> float:
     """Standard errors by which something shows in some reports."""
     lead = variance = 0.0
     for batch in batches:
-        n, total, spread = _of(batch, one.better, one)
-        k, other, also = (0.0, 0.0, 0.0) if one.worse is None else _of(batch, one.worse, one)
+        told = batch if one.column is None else batch.about(one.column)
+        n, total, spread = _of(told, one.better, one.kind)
+        k, other, also = (0.0,) * 3 if one.worse is None else _of(told, one.worse, one.kind)
         if not n or (one.worse is not None and not k):
             continue
         weight = n if one.worse is None else n * k / (n + k)
@@ -260,38 +259,33 @@ def _errors(batches: list[dict[str, Any]], one: _Shown) -> float:
     return lead / math.sqrt(variance)
 
 
-def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, float]:
+def _of(batch: Batch, arm: int, kind: Noise) -> tuple[float, float, float]:
     """Visits of an arm, the sum of their rewards or of a number, and what these differ by."""
-    here = np.flatnonzero(np.asarray(batch["arms"]) == arm)
-    told, kind = batch if about.column is None else batch["numbers"][about.column], about.kind
-    n = np.asarray(batch["counts"], dtype=float)[here]
-    total = np.asarray(told["sums"], dtype=float)[here]
+    own = batch.of(batch.arms == arm)
+    n, total = own.counts.astype(float), own.sums
     if kind.shares:
-        return _of_mix(batch, told, here, kind.shares)
+        return _of_mix(own, kind.shares)
     if kind.zero_one:
         spread = total * (1.0 - total / n)
-    elif "spreads" in told:
-        spread = np.asarray(told["spreads"], dtype=float)[here]
+    elif own.spreads is not None:
+        spread = own.spreads
     else:
-        spread = n * kind.units(np.full(len(here), arm)) ** 2
+        spread = n * kind.units(own.arms) ** 2
     return float(n.sum()), float(total.sum()), float(spread.sum())
 
 
-def _of_mix(
-    batch: dict[str, Any], told: dict[str, Any], here: np.ndarray, shares: tuple[float, ...]
-) -> tuple[float, float, float]:
+def _of_mix(batch: Batch, shares: tuple[float, ...]) -> tuple[float, float, float]:
     """Visits and sums where visitors are counted by segment: as many of one rate as tell as much.
 
     None where nobody came of some segment.
     """
-    parts = np.asarray(batch["parts"])[here].tolist()
-    rows = dict(zip(parts, here.tolist(), strict=True))
-    if len(rows) < len(shares):
+    if len(batch.arms) < len(shares) or batch.parts is None:
         return 0.0, 0.0, 0.0
-    mean = varies = uneven = 0.0
-    for segment, share in enumerate(shares):
-        n, yes = float(batch["counts"][rows[segment]]), float(told["sums"][rows[segment]])
-        mean += share * yes / n
-        varies += share**2 * (yes / n) * (1.0 - yes / n) / n
-        uneven += share**2 / n
+    of = np.argsort(batch.parts)
+    each = np.array_equal(batch.parts[of], np.arange(len(shares)))
+    exact.demand(each, "visitors are not of the segments that there are")
+    share, n = np.array(shares), batch.counts[of].astype(float)
+    yes = batch.sums[of] / n
+    uneven = float((share**2 / n).sum())
+    mean, varies = float((share * yes).sum()), float((share**2 * yes * (1.0 - yes) / n).sum())
     return 1.0 / uneven, mean / uneven, varies / uneven**2

@@ -62,7 +62,7 @@ def forged(certificate, **waits):
     [
         ({"decided": None}, "does not say when it was decided"),
         ({"least": 1e9}, "before its time was over"),
-        ({"rivals": [3]}, "not a rule that is known"),
+        ({"rivals": [3]}, "does not say what it has to, and nothing else"),
         ({"rule": 2}, "not a rule that is known"),
     ],
 )

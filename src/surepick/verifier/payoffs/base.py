@@ -155,7 +155,7 @@ class Payoff(ABC):
 
     def leaning(self, block: Block, outlook: Outlook) -> Leaning:
         """Estimates that lean on features and own rewards; one row for each arm."""
-        check, separate = self.check, self.check.body["problem"]["candidates"] is not None
+        check, separate = self.check, self.check.separate
         means, noise = self.of_means(block, outlook)
         spread = (check.misfit / check.noise) ** 2 / 3  # of anything between −ζ and ζ
         x = (check.arms[block.arms] * self.guide.units[block.arms][:, None]) @ check.whiten

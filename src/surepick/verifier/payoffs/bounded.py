@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.verifier.blocks import Block, ways_of
-from surepick.verifier.dealing import is_dealt
 from surepick.verifier.estimate import ByFeatures, one_more
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, cut_normal_stakes, known, log_mean
@@ -86,7 +85,7 @@ class Bounded(Payoff):
 
         many = len(np.unique(past.arms[past.counts > 0])) >= _MANY
         many = many and "direct" in ways_of(self.check)
-        reports = is_dealt(self.check) or self.check.kind.shares
+        reports = self.check.dealt or self.check.kind.shares
         return Outlook(1.0, each, means, leads if many and not reports else None)
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:

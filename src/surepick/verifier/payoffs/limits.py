@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from surepick.verifier.noise import Noise, read_noise
 from surepick.verifier.options import at_first
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.measurements import Measurements, Round
+from surepick.verifier.record import Batch
 
 _PRECISIONS, _ACCOUNTS, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], ["direct"]
 _BY_SEGMENT = [150.0, 1500.0]  # the precisions where visitors are counted by segment
@@ -105,10 +107,9 @@ def _number(text: str) -> float | None:
 
 def kind_of(check: Check, limit: Limit) -> Noise:
     """What is known of the column of a limit."""
-    numbers = exact.mapping(check.body["problem"].get("numbers", {}), "further numbers")
-    check.demand(limit.number in numbers, f"it does not say what {limit.number!r:.80} is")
-    written = "yes-no" if limit.quantile else numbers[limit.number]
-    found = read_noise(written, len(check.raw_arms), check.demand)
+    there = limit.number in check.numbers
+    check.demand(there, f"it does not say what {limit.number!r:.80} is")
+    found = read_noise("yes-no", 0) if limit.quantile else check.numbers[limit.number]
     means = not payoff_of(found).counts_wins  # whether bets are on means at all
     fine = means and found.scales is None and not found.of_pairs
     fine = fine and found.shares == check.kind.shares  # all numbers are of the same mix
@@ -127,7 +128,7 @@ def read_limits(check: Check) -> list[Limit]:
     fixed = prior == [_precisions(check), _ACCOUNTS, _WAYS]
     check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
     check.demand(check.kind.scales is None, "its options have noise of different scales")
-    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
+    check.demand(not check.separate, "its candidates are not its arms")
     alone = len(check.distinct()) == len(check.candidates)
     check.demand(alone, "two of its options are the same")
     own = check.settings.get("keep") == [one.text for one in limits]
@@ -179,34 +180,29 @@ class Numbers:
 
     def _variant(self, limit: Limit) -> Check:
         """The record of one number in the place of the reward."""
-        column, body = limit.column, self.check.body
-        problem = {k: v for k, v in body["problem"].items() if k != "minimise"}
-        written = "yes-no" if limit.quantile else problem["numbers"][limit.number]
-        batches = [self._column(batch, column) for batch in self.check.batches]
-        before = [self._column(batch, column) for batch in self.check.past]
-        changes = {"problem": problem | {"noise": written}, "batches": batches}
-        if before:
-            changes["past"] = body["past"] | {"batches": before}
-        other = self.check.variant(changes)
+        record, column = self.check.record, limit.column
+        problem = {k: v for k, v in record.problem.items() if k != "minimise"}
+        problem["noise"] = "yes-no" if limit.quantile else problem["numbers"][limit.number]
+        batches = tuple(self._column(batch, column) for batch in self.check.batches)
+        before = tuple(self._column(batch, column) for batch in self.check.past)
+        past = None if record.past is None else replace(record.past, batches=before)
+        other = self.check.variant(problem=problem, batches=batches, past=past)
         guides = not self.check.past_counts
         told = [(batch, f"{column} of past batch {b}", guides) for b, batch in enumerate(before)]
         told += [(batch, f"{column} of batch {b}", False) for b, batch in enumerate(batches)]
         for batch, where, averaged in told:
             other.check_batch(batch, where, averaged)
-            fine = ("spreads" in batch) == ("spreads" in other.kind.columns)
+            fine = ("spreads" in batch.columns) == ("spreads" in other.kind.columns)
             other.demand(fine, f"{where} has not what bets on {column!r:.80} need")
         return other
 
-    def _column(self, batch: dict[str, Any], column: str) -> dict[str, Any]:
-        told = exact.mapping(batch["numbers"], "the further numbers of a batch")
-        self.check.demand(set(told) == set(self.columns), "it has not the numbers of its limits")
-        own = {name: batch[name] for name in ("arms", "counts", "parts") if name in batch}
-        found = exact.mapping(told[column], "a further number")
-        self.check.demand(set(found) <= {"sums", "spreads"}, "a further number has unknown columns")
-        return own | found
+    def _column(self, batch: Batch, column: str) -> Batch:
+        fine = (batch.numbers or {}).keys() == set(self.columns)
+        self.check.demand(fine, "it has not the numbers of its limits")
+        return batch.about(column)
 
     # -- blocks ----------------------------------------------------------------------------
-    def read(self, note: Noted, batch: dict[str, Any], where: str) -> list[Block]:
+    def read(self, note: Noted, batch: Batch, where: str) -> list[Block]:
         """A block of every number, the reward first; parts must follow from counts alone."""
         told = [batch, *(self._column(batch, name) for name in self.columns)]
         blocks = [read_block(one.check, [own]) for one, own in zip(self.known, told)]

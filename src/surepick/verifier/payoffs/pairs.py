@@ -11,7 +11,7 @@ Part of the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.options import pair_of
-from surepick.verifier.order import random_words
+from surepick.verifier.order import order_of, random_words
+from surepick.verifier.record import Batch
 
 SHARES = np.log([1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8])  # of the five stakes
 ACCOUNTS = len(SHARES)
@@ -47,7 +48,6 @@ def check_pairs(check: Check) -> None:
     check.demand(check.kind.of_pairs, "its measurements are no comparisons of two")
     check.demand(K >= 2 and len(check.arms) == K * (K - 1), "its arms are not all pairs of options")
     check.demand(len(check.distinct()) == K, "two of its options are the same")
-    check.demand("order" in check.body, "it does not say by which seed pairs were put in order")
     check.demand(not check.past, "past comparisons count for nothing")
     options = np.asarray(check.raw_candidates[np.arange(K)], dtype=float)
     rows = np.asarray(check.raw_arms[np.arange(K * (K - 1))], dtype=float)
@@ -65,10 +65,10 @@ def features_of(check: Check, n: int) -> np.ndarray:
     return table[:, largest > 0] / largest[largest > 0]
 
 
-def numbered(check: Check) -> list[tuple[int, dict[str, Any]]]:
+def numbered(check: Check) -> list[tuple[int, Batch]]:
     """All blocks with their numbers, which say by which random numbers they were put in order."""
     numbers = exact.whole_numbers(check.evidence["blocks"], "the numbers of its blocks").tolist()
-    changed = bool(check.body.get("corrections"))
+    changed = bool(check.record.corrections)
     check.demand(len(numbers) == len(check.batches), "blocks and batches do not correspond")
     fine = all(a < b for a, b in zip([-1, *numbers], numbers))
     check.demand(fine, "its blocks are not numbered in their order")
@@ -79,16 +79,16 @@ def numbered(check: Check) -> list[tuple[int, dict[str, Any]]]:
 
 
 def read_comparisons(
-    check: Check, number: int, batch: dict[str, Any], there: np.ndarray | None
+    check: Check, number: int, batch: Batch, there: np.ndarray | None
 ) -> list[Comparison]:
     """Comparisons of a block as they were planned, put in order by the seed.
 
     ``there`` are those that opponents are drawn from, where they are.
     """
-    seed, changed = check.body["order"]["seed"], bool(check.body.get("corrections"))
+    seed, changed = order_of(check).seed, bool(check.record.corrections)
     where = f"block {number}"
-    check.demand(all(n == 1 for n in batch["counts"]), f"{where} sums up comparisons")
-    rows = sorted(zip(batch["parts"], batch["arms"], batch["sums"]))
+    check.demand((batch.counts == 1).all(), f"{where} sums up comparisons")
+    rows = sorted((k, arm, y) for (arm, k), y in zip(batch.rows, batch.sums.tolist()))
     places = [place for place, _, _ in rows]
     whole = places == list(range(len(rows)))
     check.demand(whole or (changed and len(set(places)) == len(places)), f"{where} has gaps")

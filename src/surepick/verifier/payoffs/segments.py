@@ -33,7 +33,7 @@ class BySegment(YesNo):
     def check_dealt(self, block: Block, where: str, own: bool) -> int:
         """Rows are segments: that means something of visitors in reports only."""
         demand = self.check.demand
-        demand("traffic" in self.check.body, "segments are those of visitors in reports")
+        demand(self.check.record.traffic is not None, "segments are those of visitors in reports")
         demand(own, f"{where}: options are not compared by their own visitors")
         demand(
             bool((block.parts < len(self._stated)).all()), f"{where}: a segment is not among those"

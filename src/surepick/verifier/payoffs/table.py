@@ -13,16 +13,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.accepting import Accepted, epsilon_at_first
 from surepick.verifier.blocks import Noted, blocks_of
 from surepick.verifier.check import Check
-from surepick.verifier.options import Turns
+from surepick.verifier.options import Turns, epsilon_at_first
 from surepick.verifier.order import check_pieces
+from surepick.verifier.record import Accepted, Batch
 
 # All fixed before anything was measured.
 _RULE = 1
@@ -89,7 +88,7 @@ class Table:
         check.demand(evidence["bets"] == _RULE, "its bets follow no known rule")
         check.demand(check.kind.bounded, "its scores have no bounds")
         check.demand(check.settings.get("items") is None, "items cannot be set here")
-        check.demand(check.body["problem"]["candidates"] is None, "it has separate candidates")
+        check.demand(not check.separate, "it has separate candidates")
         check.demand(len(check.distinct()) == K, "some of its options cannot be told apart")
         self.unit = 1 if check.kind.zero_one else _FINE
         self.accept(epsilon_at_first(check))
@@ -97,7 +96,7 @@ class Table:
         self.turns = Turns(check)
         self.met = 0
         self.known, self.given = self._orders()
-        self.loose = "corrections" in check.body  # scores were others when it was asked for
+        self.loose = bool(check.record.corrections)  # scores were others when it was asked for
         self._in_then: dict[int, list[int]] = {}  # who was in after so many batches
 
     def accept(self, epsilon: float) -> None:
@@ -152,8 +151,8 @@ class Table:
         """Let options come and go that did so after so many batches."""
         for turn in self.turns.at(told):
             if isinstance(turn, Accepted):
-                self.accept(turn.epsilon)
-                question.accept(turn.epsilon)
+                self.accept(turn.epsilon[1])
+                question.accept(turn.epsilon[1])
                 continue
             if not turn.added:
                 question.leave(turn.arms[0])
@@ -164,26 +163,23 @@ class Table:
                 self.check.demand(drawn, "the items left got no order when options came")
                 self.given.pop(0)
 
-    def _read(self, batch: dict[str, Any], where: str) -> set[tuple[int, int]]:
+    def _read(self, batch: Batch, where: str) -> set[tuple[int, int]]:
         """Take in the scores of a batch; which cells they are."""
         check, cells = self.check, set()
-        for arm, place, count, score in zip(
-            batch["arms"], batch["parts"], batch["counts"], batch["sums"], strict=True
-        ):
+        counts, sums = batch.counts.tolist(), batch.sums.tolist()
+        for (arm, place), count, score in zip(batch.rows, counts, sums, strict=True):
             check.demand(count == 1 and 0 <= place < self.items, f"{where} has no such cell")
             check.demand(self.scores[arm, place] < 0, f"{where}: a cell is measured twice")
             self.scores[arm, place] = round(self.share(score) * self.unit)
             cells.add((arm, place))
         return cells
 
-    def _settle(
-        self, note: Noted, batches: list[dict[str, Any]], question: Question, where: str
-    ) -> None:
+    def _settle(self, note: Noted, batches: list[Batch], question: Question, where: str) -> None:
         """One block: what it must be, and what follows."""
         check, now = self.check, question.measured()
         then = now
-        if "after" in batches[0]:  # asked for ahead, from all that were in at that time
-            then = self._in_then.get(batches[0]["after"], [])
+        if batches[0].after is not None:  # asked for ahead, from all that were in at that time
+            then = self._in_then.get(batches[0].after, [])
             check.demand(len(batches) == 1, f"{where} was asked for ahead, and in pieces")
         met = self.scores[:, : self.met]  # a forged table may be huge: only what was met is read
         missing = {(x, int(t)) for x in now for t in np.flatnonzero(met[x] < 0)}

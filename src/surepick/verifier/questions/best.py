@@ -20,7 +20,7 @@ from surepick.verifier.payoffs.base import STAKES
 from surepick.verifier.payoffs.measurements import Round
 from surepick.verifier.questions.answers import Chosen, read_top
 from surepick.verifier.questions.race import DOUBT, Race, raced
-from surepick.verifier.rows import slices
+from surepick.verifier.tables import slices
 
 _RIVALS = 8
 

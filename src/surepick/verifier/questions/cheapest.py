@@ -22,10 +22,9 @@ import math
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.accepting import ACCEPTING
 from surepick.verifier.blocks import Noted
 from surepick.verifier.check import Check
-from surepick.verifier.formulas import Purses, averaged, without_own
+from surepick.verifier.formulas import ACCEPTING, Purses, averaged, without_own
 from surepick.verifier.payoffs.measurements import Round
 from surepick.verifier.payoffs.table import STAKES, Question, Table, paid
 from surepick.verifier.questions.answers import check_dropped, check_p_value
@@ -53,7 +52,7 @@ def read_within(check: Check) -> float:
 
 def _read(check: Check) -> float:
     within = read_within(check)
-    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
+    check.demand(not check.separate, "its candidates are not its arms")
     check.demand(len(check.distinct()) == len(check.candidates), "two candidates are the same")
     cheapest = f"the cheapest option {check.kind.good(within)}"
     if check.claim["guarantee"] == "none":
@@ -66,11 +65,11 @@ def _read(check: Check) -> float:
 
 def read_costs(check: Check) -> np.ndarray:
     """What each arm costs."""
-    held = check.body["problem"].get("costs")
-    check.demand(held is not None, "it does not say what options cost")
-    found = exact.numbers(held, "the costs")
-    check.demand(len(found) == len(check.arms), "not everything that is measured has a cost")
-    return found
+    if check.costs is None:
+        exact.refuse("it does not say what options cost")
+    fine = len(check.costs) == len(check.arms)
+    check.demand(fine, "not everything that is measured has a cost")
+    return check.costs
 
 
 class _Cheapest(Race):

@@ -33,18 +33,18 @@ keeps all limits up to their tolerances" and on "it is not epsilon worse" than e
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.accepting import ACCEPTING, RACING
 from surepick.verifier.blocks import Noted, blocks_of
 from surepick.verifier.check import Check
-from surepick.verifier.formulas import Purses, without_own
-from surepick.verifier.options import Turn, Turns
+from surepick.verifier.formulas import ACCEPTING, RACING, Purses, without_own
+from surepick.verifier.options import Turns
 from surepick.verifier.payoffs.limits import Limit, Numbers, read_limits, squared
 from surepick.verifier.questions.answers import check_dropped, check_left, read_top
+from surepick.verifier.record import Batch, Turn
 from surepick.verifier.stated import Stated
 from surepick.verifier.statement import THEOREMS, check_statement, resting, settle, sure, withdrawn
 
@@ -368,7 +368,7 @@ class Book:
         self.somebody = all(one.most_nobody >= self.racing - _CLOSE for one in self.epochs)
 
     # -- blocks ----------------------------------------------------------------------------
-    def settle(self, note: Noted, batch: dict[str, Any], where: str) -> None:
+    def settle(self, note: Noted, batch: Batch, where: str) -> None:
         """Pay out one block, and see who is out."""
         blocks = self.numbers.read(note, batch, where)
         if not self.numbers.bets():

@@ -16,7 +16,6 @@ Never are both true of one option.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.formulas import Closed, Purses, averaged, odds, tail
 from surepick.verifier.payoffs.limits import Limit, Numbers, Seen, read_limits
 from surepick.verifier.questions.claims import Claims, Comparison, check_comparison, read_question
+from surepick.verifier.record import Batch
 from surepick.verifier.statement import check_claims_statement
 
 _CLAIMS = ("better", "ruled_out")
@@ -78,7 +78,7 @@ class _Marks:
     def over(self) -> bool:
         return self.claims.over(self.now)
 
-    def settle(self, note: Noted, batch: dict[str, Any], where: str, number: int) -> None:
+    def settle(self, note: Noted, batch: Batch, where: str, number: int) -> None:
         """Pay out one block, and check what is claimed after it."""
         check, numbers, self.now = self.check, self.numbers, number
         blocks = numbers.read(note, batch, where)

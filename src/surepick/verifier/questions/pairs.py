@@ -24,16 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.verifier import exact, published
-from surepick.verifier.accepting import (
-    ACCEPTING,
-    Accepted,
-    Shares,
-    beside,
-    epsilon_at_first,
-)
 from surepick.verifier.check import Check
-from surepick.verifier.formulas import averaged, without_own
-from surepick.verifier.options import Turns, at_first
+from surepick.verifier.formulas import ACCEPTING, Shares, averaged, beside, without_own
+from surepick.verifier.options import Turns, at_first, epsilon_at_first
 from surepick.verifier.payoffs.pairs import (
     ACCOUNTS,
     SHARES,
@@ -54,6 +47,7 @@ from surepick.verifier.questions.answers import Chosen, check_left, conclude_cho
 from surepick.verifier.questions.baseline import Sides
 from surepick.verifier.questions.cheapest import OfAll, read_costs, read_within
 from surepick.verifier.questions.claims import Comparison, read_question
+from surepick.verifier.record import Accepted
 from surepick.verifier.stated import Stated
 from surepick.verifier.statement import THEOREMS, check_statement, resting, settle, sure, withdrawn
 
@@ -309,7 +303,7 @@ class _Book(ABC):
                 if isinstance(turn, Accepted):
                     fine = not _confirms(check)
                     check.demand(fine, "where it confirms, nothing is accepted")
-                    self.accept(turn.epsilon)
+                    self.accept(turn.epsilon[1])
                     continue
                 if turn.added:
                     self.enter(turn.arms)

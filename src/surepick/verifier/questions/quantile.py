@@ -47,7 +47,7 @@ def _read(check: Check) -> float:
         "quantiles cannot be asked for here",
     )
     check.demand(
-        not any("stratum" in batch for batch in check.batches),
+        not any(batch.stratum is not None for batch in check.batches),
         "quantiles are not compared within strata",
     )
     check.meaning = (

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from surepick.verifier.accepting import epsilon_at_first
 from surepick.verifier.blocks import (
     Block,
     Noted,
@@ -22,12 +21,12 @@ from surepick.verifier.blocks import (
     ways_of,
 )
 from surepick.verifier.check import Check
-from surepick.verifier.dealing import is_dealt
 from surepick.verifier.formulas import Closeness, NotAmong
-from surepick.verifier.options import Offer
+from surepick.verifier.options import Offer, epsilon_at_first
 from surepick.verifier.order import check_pieces
 from surepick.verifier.payoffs.measurements import Measurements, Round
 from surepick.verifier.questions.answers import check_dropped, check_p_value
+from surepick.verifier.record import Batch
 
 # Doubt, how much more than others a near rival gets at most, the stakes' prior precisions and the
 # capital of their accounts: none was chosen after rewards were seen.
@@ -49,7 +48,7 @@ def check_prior(check: Check) -> list[float]:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.evidence, len(ways_of(check))
     prior = [evidence[part] for part in ("doubt", "nearness", "precisions", "accounts")]
-    precisions = _OF_REPORTS if is_dealt(check) or check.kind.shares else _PRECISIONS
+    precisions = _OF_REPORTS if check.dealt or check.kind.shares else _PRECISIONS
     accounts = [share / ways for share in _ACCOUNTS] * ways
     check.demand(
         prior == [DOUBT, _NEARNESS, precisions, accounts],
@@ -124,7 +123,7 @@ class Race(ABC):
         check, blocks, offer, told = self.check, blocks_of(self.check), self.offer, 0
         check_strata(check, blocks, cancels_of(check))
         check_pieces(check, blocks)
-        end, dealt = len(blocks) - check.waited, is_dealt(check)
+        end, dealt = len(blocks) - check.waited, check.dealt
         for number, (note, batches) in enumerate(blocks, start=1):
             where, past = f"block {number}", self.known.past
             self.known.payoff.half_kept = dealt and number == 2  # a tenth is a poor guide
@@ -132,7 +131,7 @@ class Race(ABC):
             told += note.batches  # past ones were there before anybody came or went
             if number > end:
                 check.demand(note.nothing, "bets were made after the decision")
-            elif not any(batch["arms"] for batch in batches):  # all of the first report guides
+            elif not any(len(batch.arms) for batch in batches):  # all of the first report guides
                 fine = dealt and number == 2 and note.nothing
                 check.demand(fine, f"{where} has no measurements to bet on")
             elif number == 1 or (past is not None and offer.opens(past.arms)):
@@ -146,7 +145,7 @@ class Race(ABC):
         offer.take(told, self)
         offer.end()
 
-    def _begin(self, note: Noted, batches: list[dict[str, Any]], where: str) -> None:
+    def _begin(self, note: Noted, batches: list[Batch], where: str) -> None:
         """A block without bets: what the next one is bet by."""
         check, known, payoff = self.check, self.known, self.known.payoff
         check.demand(note.nothing, f"{where} has no past to bet by")

@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.accepting import epsilon_at_first
 from surepick.verifier.blocks import Noted
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.formulas import Closeness, NotAmong
-from surepick.verifier.options import at_first
+from surepick.verifier.options import at_first, epsilon_at_first
 from surepick.verifier.payoffs.table import STAKES, Question, Table, paid
 from surepick.verifier.questions.answers import (
     Chosen,

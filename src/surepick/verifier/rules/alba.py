@@ -10,7 +10,8 @@ import numpy as np
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum, log_twice_normal
-from surepick.verifier.rows import slices
+from surepick.verifier.record import Batch
+from surepick.verifier.tables import slices
 
 _SCALES = (1.0, 30.0, 900.0, 27_000.0)  # precisions of the mixture, in first samples
 
@@ -126,13 +127,13 @@ class _Sample:
         keep = s > s[0] * 1e-9
         self.inverse = (vt[keep].T / s[keep] ** 2) @ vt[keep]
 
-    def add(self, batch: dict[str, Any]) -> None:
+    def add(self, batch: Batch) -> None:
         self.check.demand(
-            all(arm in self.place for arm in batch["arms"]), "arms outside the design were pulled"
+            self.place.keys() >= set(batch.arms.tolist()), "arms outside the design were pulled"
         )
-        at = [self.place[arm] for arm in batch["arms"]]
-        self.counts[at] += batch["counts"]
-        self.sums[at] += self.check.per_noise(batch["arms"], batch["sums"])
+        at = [self.place[arm] for arm in batch.arms.tolist()]
+        self.counts[at] += batch.counts
+        self.sums[at] += self.check.per_noise(batch.arms, batch.sums)
 
     def compare(
         self, by: np.ndarray, losers: np.ndarray, shift: float

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import numpy as np
 
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
@@ -23,31 +23,24 @@ def verify(check: Check) -> list[int]:
         type(listed) is list and len(listed) == len(batches),
         "the extra pulls do not belong to these batches",
     )
-    extra = [set(exact.whole_numbers(arms, "extra pulls").tolist()) for arms in listed]
+    extra = [exact.whole_numbers(arms, "extra pulls") for arms in listed]
     check.demand(
-        all(arms <= set(batch["arms"]) for batch, arms in zip(batches, extra, strict=True)),
+        all(np.isin(arms, batch.arms).all() for batch, arms in zip(batches, extra, strict=True)),
         "the extra pulls do not belong to these batches",
     )
-    own = [_without(batch, arms) for batch, arms in zip(batches, extra, strict=True)]
-    own = [batch for batch in own if batch["arms"]]
+    own = [b.of(~np.isin(b.arms, arms)) for b, arms in zip(batches, extra, strict=True)]
+    own = tuple(batch for batch in own if len(batch.arms))
     rule = exact.text(inner["rule"], "the rule inside")
     check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
-    samples = sum(sum(batch["counts"]) for batch in own)
-    body = {
-        "algorithm": published.inner_algorithm(check),
-        "batches": own,
-        "evidence": inner,
-        "claim": check.claim | {"samples": samples},
-    }
-    proper = check.variant(body)
+    proper = check.variant(
+        algorithm=published.inner_algorithm(check),
+        batches=own,
+        evidence=inner,
+        claim=check.claim | {"samples": sum(batch.pulls for batch in own)},
+    )
     proper.check_record()
     published.check_name(proper)
     check.demand("question" not in inner, "more than the best candidate is asked for inside")
     survivors = rule_of(proper).shown(proper)
     check.risk, check.checked = proper.risk, proper.checked
     return survivors
-
-
-def _without(batch: dict[str, Any], arms: set[int]) -> dict[str, Any]:
-    keep = [i for i, arm in enumerate(batch["arms"]) if arm not in arms]
-    return {key: [values[i] for i in keep] for key, values in batch.items()}

@@ -31,8 +31,8 @@ def verify(check: Check) -> list[int]:
     K, d = check.raw_arms.shape
     counts, sums = np.zeros(K), np.zeros(K)
     for batch in check.batches:
-        counts[batch["arms"]] += batch["counts"]
-        sums[batch["arms"]] += check.per_noise(batch["arms"], batch["sums"])
+        counts[batch.arms] += batch.counts
+        sums[batch.arms] += check.per_noise(batch.arms, batch.sums)
     pulled = np.flatnonzero(counts)
     rows = check.raw_arms[pulled]
     A = lam * np.eye(d) + (rows.T * counts[pulled]) @ rows

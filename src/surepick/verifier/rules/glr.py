@@ -15,7 +15,7 @@ import numpy as np
 
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
-from surepick.verifier.rows import Rows, slices
+from surepick.verifier.tables import Rows, slices
 
 _SCALES = [2.0, 16.0, 128.0, 1024.0]  # self-normalised: values of rho, in pulls per dimension
 _PAIRS = ([8.0, 64.0, 1024.0], [4.0, 32.0, 256.0], 100.0)  # pairwise: for all, in a plane, kappa
@@ -94,8 +94,8 @@ class _Data:
         K = len(check.arms)
         self.counts, sums = np.zeros(K), np.zeros(K)
         for batch in check.batches:
-            self.counts[batch["arms"]] += batch["counts"]
-            sums[batch["arms"]] += batch["sums"]
+            self.counts[batch.arms] += batch.counts
+            sums[batch.arms] += batch.sums
         self.pulls = int(self.counts.sum())
         prior = 0.0
         self._arms, self._candidates, self._to = check.arms, check.candidates, check.whiten

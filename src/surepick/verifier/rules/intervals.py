@@ -31,8 +31,8 @@ def verify(check: Check) -> list[int]:
     check.risk += 0.8 * ZETA_3 * check.delta
     counts, sums = np.zeros(len(check.arms)), np.zeros(len(check.arms))
     for batch in check.batches:
-        counts[batch["arms"]] += batch["counts"]
-        sums[batch["arms"]] += batch["sums"]
+        counts[batch.arms] += batch.counts
+        sums[batch.arms] += batch.sums
     log_term = math.log(5 * M * float(t) ** 4 / (4 * check.delta))
     arms = _arms_of(check, everyone)
     check.demand_all(

@@ -10,7 +10,7 @@ import numpy as np
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import Fit
-from surepick.verifier.rows import slices
+from surepick.verifier.tables import slices
 
 
 def verify(check: Check) -> list[int]:
@@ -31,7 +31,7 @@ def verify(check: Check) -> list[int]:
         if threshold is not None:
             exact.number(threshold, f"the threshold of {where}")
         at = published.Phase(
-            number, len(active), len(check.distinct()), sum(batch["counts"]), number == len(phases)
+            number, len(active), len(check.distinct()), batch.pulls, number == len(phases)
         )
         terms.demand(level, threshold, at)
         check.risk += level * (len(active) - 1)

@@ -11,7 +11,8 @@ import numpy as np
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import Fit, log_sum, log_twice_normal
-from surepick.verifier.rows import slices
+from surepick.verifier.record import Batch
+from surepick.verifier.tables import slices
 
 Test = Callable[[np.ndarray, np.ndarray], np.ndarray]  # leads and variances -> which pass
 _SCALES = (1.0, 30.0, 900.0, 27_000.0)  # precisions of the mixture, in cycles
@@ -44,13 +45,13 @@ def verify(check: Check) -> list[int]:
         "looks and batches do not correspond",
     )
     for number, batch in enumerate(batches):
-        counts[batch["arms"]] += batch["counts"]
-        sums[batch["arms"]] += batch["sums"]
+        counts[batch.arms] += batch.counts
+        sums[batch.arms] += batch.sums
         final = number == len(batches) - 1 and check.claim["guarantee"] == "eps-pac"
         if number not in looks and not final:
             continue
         pulled = np.flatnonzero(counts)
-        total = {"arms": pulled, "counts": counts[pulled], "sums": sums[pulled]}
+        total = Batch(pulled, counts[pulled], sums[pulled])
         fit = check.fit(total)
         test = passes(counts)
         _drop(check, left, looks.get(number, []), fit, test, f"batch {number}")
@@ -118,11 +119,12 @@ class _Mixture:
         self.cycle = np.zeros(len(check.arms))
         self.cycle[arms] = counts
         check.demand(self.cycle.sum() > 0 and (self.cycle >= 0).all(), "the cycle is empty")
-        self.begun = check.batches[0] if check.batches else {"arms": [], "counts": []}
+        self.begun = check.batches[:1]
 
     def __call__(self, counts: np.ndarray) -> Test:
         first = np.zeros(len(self.cycle))
-        first[self.begun["arms"]] = self.begun["counts"]
+        for batch in self.begun:
+            first[batch.arms] = batch.counts
         self.check.demand((first == self.cycle).all(), "its cycle is not what was pulled first")
         cycles = round(counts.sum() / self.cycle.sum())
         self.check.demand(
@@ -177,7 +179,7 @@ class _Looks(_Union):
     def __init__(self, check: Check, M: int) -> None:
         super().__init__(check, M)
         self.growth = published.look_growth(check, self.power)
-        ends = np.cumsum([int(np.sum(batch["counts"])) for batch in check.batches]).tolist()
+        ends = np.cumsum([batch.pulls for batch in check.batches]).tolist()
         looks = [self._look(n) for n in ends]
         check.demand(len(set(looks)) == len(looks), "two batches are one look of the program")
 
