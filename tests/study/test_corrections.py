@@ -144,7 +144,7 @@ def test_a_list_of_corrections_that_makes_no_sense_is_refused(corrected, field, 
     certificate = json.loads(corrected)
     certificate["corrections"][0][field] = value
     certificate["digest"] = fingerprint(certificate)
-    with pytest.raises(CertificateError, match="corrections?,? 0"):
+    with pytest.raises(CertificateError, match=r"corrections?,? 0"):
         sp.verify(certificate)
     del certificate["corrections"]  # nor may it be left out: the statement says that it is there
     certificate["digest"] = fingerprint(certificate)

@@ -15,8 +15,15 @@ from surepick.cli import cli
 from surepick.errors import CertificateError, FormatError, InvalidTypeError
 from surepick.run import verify_segments
 from surepick.run.certificate import fingerprint
-from surepick.verifier.record import PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE
-from surepick.verifier.record import Certificate, OfSegments, read, read_one
+from surepick.verifier.record import (
+    PAYLOAD_TYPE,
+    PREDICATE_TYPE,
+    STATEMENT_TYPE,
+    Certificate,
+    OfSegments,
+    read,
+    read_one,
+)
 from surepick.verifier.verify import verify
 
 

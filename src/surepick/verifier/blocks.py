@@ -1,7 +1,4 @@
-"""What was measured, summed up by rows: an arm each, or a part of an arm's pulls; how to read it.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""What was measured, by rows (an arm, or a part of an arm's pulls), and how to read it."""
 
 from __future__ import annotations
 
@@ -30,12 +27,10 @@ class Block(NamedTuple):
 
     @property
     def means(self) -> np.ndarray:
-        """Mean reward of each row."""
         return self.sums / self.counts
 
     @property
     def pulls(self) -> float:
-        """Number of pulls."""
         return float(self.counts.sum())
 
     def by_arm(self) -> Block:
@@ -47,7 +42,6 @@ class Block(NamedTuple):
         return _merged([self, other])
 
     def of(self, arms: np.ndarray) -> Block:
-        """Rows of some arms only."""
         here = np.isin(self.arms, arms)
         return Block(*(column[here] for column in self))
 
@@ -65,7 +59,6 @@ class Noted:
 
     @property
     def rivals(self) -> np.ndarray:
-        """Who was bet on."""
         return self._numbers("rivals")
 
     @property
@@ -99,12 +92,10 @@ class Noted:
 
     @property
     def items(self) -> int:
-        """How many items of a table it has."""
         return exact.whole(self._record["items"], f"{self._where}: its items")
 
     @property
     def bets(self) -> bool:
-        """Whether it was bet on."""
         says = type(self._record["bets"]) is bool
         self._check.demand(says, f"{self._where} does not say whether it was bet on")
         return self._record["bets"]

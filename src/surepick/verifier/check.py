@@ -97,7 +97,6 @@ class Check(Tables):
 
     @property
     def gone(self) -> set[int]:
-        """Options that were retired."""
         return {arm for turn in self.record.options if not turn.added for arm in turn.arms}
 
     @property
@@ -237,7 +236,6 @@ class Check(Tables):
             self.demand(False, f"{where} {says} {name!r}, {which} under this noise")
 
     def check_batch(self, batch: Batch, where: str, averaged: bool = False) -> None:
-        """Whether a batch makes sense."""
         columns = [batch.counts, batch.parts]
         for told in (batch, *(batch.numbers or {}).values()):
             columns += [told.sums, told.spreads]

@@ -4,8 +4,6 @@ Some follow from the record. The others no certificate can show (whether a measu
 would have been a bad one): it lists them, by name and with what has to be said with them, and each
 of them is part of the statement. So none can be left out of the one or of the other, nor any be
 listed twice or with other fields than it has.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Plain least squares, and what pulls say about leads of rivals over candidates.
 
 By features: least squares. By arm: each candidate is an arm, with an estimate of its own.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
@@ -111,7 +109,6 @@ class Field(NamedTuple):
     rival_places: np.ndarray  #: (R,)
 
     def some(self, here: np.ndarray, rivals: int) -> Field:
-        """Some of the candidates with the first rivals only."""
         first = self.rivals[:rivals], self.rival_places[:rivals]
         return Field(self.x[here], self.places[here], *first)
 

@@ -3,8 +3,6 @@
 A whole number is a whole number: neither ``true`` nor ``2.0`` stands for one. NumPy would take a
 list of ``true`` and ``false`` for a mask, and what is shown would not be what is worked out. A key
 stands in an object once: of two, readers may see one and the verifier the other.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

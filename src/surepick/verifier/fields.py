@@ -3,8 +3,6 @@
 A later release, or somebody who forges, may write more into a certificate than this verifier
 knows. It proves nothing and is checked by nothing, but readers may take it for part of what was
 verified: it is listed.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

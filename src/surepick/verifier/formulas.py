@@ -4,8 +4,6 @@ A purse holds capital bet against one null hypothesis, as logs: an account for e
 began with fixed shares of it. Where the null is true, it grows on average in no block. That stays
 so for a mixture, for a product over blocks, for the least of several (one of whose nulls is true),
 for the average of several (all of whose are), and where capital is handed down.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
@@ -55,7 +53,6 @@ class Purses:
         return self.total - before
 
     def begin(self, capital: np.ndarray) -> Purses:
-        """Others that begin with so much each."""
         found = Purses(capital.shape, self.start)
         found.logs += capital[..., None]
         return found
@@ -80,7 +77,6 @@ class NotAmong:
         self.sure: dict[int, Purses] = {}
 
     def change(self, sure: list[int]) -> None:
-        """From now on these are sure."""
         if not self.sure:
             self.sure = {one: self.others.begin(np.zeros(len(self.total()))) for one in sure}
         gone = [self._on(one) for one in self.sure if one not in sure]

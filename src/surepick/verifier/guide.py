@@ -1,7 +1,4 @@
-"""What the blocks before suggest: estimates on which nothing is proved, but by which bets are made.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""What the blocks before suggest: estimates that prove nothing, but by which bets are made."""
 
 from __future__ import annotations
 

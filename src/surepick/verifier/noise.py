@@ -1,7 +1,4 @@
-"""What a certificate says about the noise, and which rewards are possible under it.
-
-Part of the verifier: nothing here is shared with the problem and the algorithms.
-"""
+"""What a certificate says about the noise, and which rewards are possible under it."""
 
 from __future__ import annotations
 
@@ -71,7 +68,6 @@ class Noise:
 
     @property
     def bounded(self) -> bool:
-        """Whether rewards have bounds."""
         return math.isfinite(self.low)
 
     def units(self, arms: Any) -> Any:

@@ -148,7 +148,6 @@ class Turns:
         self._check.demand(not early, "options change within a block")
 
     def end(self) -> None:
-        """Nothing may be left over."""
         self._check.demand(not self._left, "options change after its end")
 
 
@@ -190,7 +189,6 @@ class Offer:
         return int(np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else 0
 
     def due(self, told: int) -> bool:
-        """Whether a change comes after so many batches."""
         return self._turns.due(told)
 
     def take(self, told: int, held: Living) -> None:
@@ -215,5 +213,4 @@ class Offer:
                 held.leave(place)
 
     def end(self) -> None:
-        """Nothing may be left over."""
         self._turns.end()

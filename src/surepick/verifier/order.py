@@ -18,8 +18,6 @@ then. Bets need nothing more than that batches are counted in the order in which
 for: rivals and stakes are worked out from all batches before, and its pulls were chosen by no more
 than that. What it takes besides, that measurements do not depend on each other, is part of the
 statement.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

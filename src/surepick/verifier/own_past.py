@@ -7,8 +7,6 @@ below 1; that an option without success has less than a quarter of the others' r
 came later are looked at from then on, and have 1/(j(j + 1)) of the level with the j-th addition.
 Where further numbers are counted, all share the level alike.
 Why these are bets is told in the library; the numbers must be the same.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ A proof needs them fixed. Whoever could choose them after the rewards are known 
 delta to the luckiest phase, so a certificate chooses none of them: they are worked out here from
 the algorithm that it names, and what it says of them must be the same. An algorithm of somebody
 else's may use any of the published rules, one and the same from beginning to end.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

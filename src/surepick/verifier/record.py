@@ -239,7 +239,6 @@ class Batch:
 
     @cached_property
     def columns(self) -> set[str]:
-        """What it has beside arms, counts and sums."""
         return {name for name in ("spreads", "parts", "numbers") if getattr(self, name) is not None}
 
     @property

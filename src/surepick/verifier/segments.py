@@ -8,8 +8,6 @@ checked here; each certificate is checked like any other.
 Of one test are those that asked the same: of the same options under the same noise, by the same
 settings, with periods in the same order. That somebody who invents all numbers invents them for
 every segment, nobody can see.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
@@ -110,7 +108,6 @@ def _at_first(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _periods(part: Certificate) -> list[str]:
-    """The names of its periods, in their order."""
     periods = exact.mappings(part.body["traffic"].get("periods"), "periods")
     return [exact.text(period.get("name"), "the name of a period") for period in periods]
 

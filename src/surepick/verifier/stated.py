@@ -1,7 +1,4 @@
-"""The parts of the sentence of a certificate, as they were checked.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""The parts of the sentence of a certificate, as they were checked."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ class Stated:
 
     @property
     def text(self) -> str:
-        """The sentence."""
         if self.stopped and not (self.compares and self.what):
             return self._early()
         undecided = self._stopped("option", "undecided") if self.stopped else ""

@@ -2,8 +2,6 @@
 
 It is put together here from its parts, as the guarantee of an answer is: what the algorithm
 promises, and on what the promise rests. Whoever adds a part to the one adds it to the other.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
@@ -133,7 +131,6 @@ def check_claims_statement(check: Check, found: Comparison, keep: str = "") -> N
 
 
 def _of_claims(check: Check, found: Comparison, keep: str) -> list[Stated]:
-    """What claims against a baseline may say."""
     against = found.words if found.baseline is None else repr(check.label(found.baseline))
     about = f"claims against {against}"
     if keep:
@@ -305,12 +302,10 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[Stated]:
 
 
 def _best(check: Check) -> str:
-    """What is asked for."""
     return check.best if check.top == 1 else check.several.format(check.top)
 
 
 def _near_the_best(check: Check) -> str:
-    """What is promised up to epsilon."""
     if check.near:
         return check.near
     if check.top == 1:

@@ -169,16 +169,13 @@ class Tables:
             )
 
     def label(self, candidate: int) -> str:
-        """The label of a candidate."""
         labels = self._candidate_labels
         return str(candidate) if labels is None else labels[candidate]
 
     def same(self, i: int, j: int) -> bool:
-        """Whether two candidates have the same features."""
         return bool(self._kinds[i] == self._kinds[j])
 
     def first_like(self, candidate: int) -> int:
-        """The first candidate with the features of this one."""
         return int(self._kinds[candidate])
 
     def alike(self, kinds: Any) -> np.ndarray:
@@ -244,14 +241,12 @@ class Rows:
         return self.shape[0]
 
     def __getitem__(self, which: Any) -> np.ndarray:
-        """A row by its number, or several by a slice or a list of numbers."""
         rows = on_host(self._table[which])
         if self._units is not None:
             rows = rows / self._units[which][..., None]
         return rows if self._scale is None else rows / self._scale
 
     def __matmul__(self, matrix: np.ndarray) -> np.ndarray:
-        """The product with a matrix or a vector."""
         out = np.empty((len(self), *matrix.shape[1:]))
         for part, rows in self.blocks():
             out[part] = rows @ matrix
@@ -263,7 +258,6 @@ class Rows:
             yield part, self[part]
 
     def scaled(self, scale: np.ndarray) -> Rows:
-        """This table with its columns divided by a scale."""
         return Rows(self._table, scale, self._units)
 
     def per(self, units: np.ndarray) -> Rows:
@@ -286,7 +280,6 @@ class Rows:
         return found
 
     def is_finite(self) -> bool:
-        """Whether all entries are finite numbers."""
         return all(bool(np.isfinite(rows).all()) for _, rows in self.blocks())
 
     def digest(self) -> str:

@@ -3,8 +3,6 @@
 What a period came to, nobody plans. But nobody can have come to an option without a share, shares
 were fixed before the reports that they could have been chosen by, and counts must not contradict
 them: then who got which option had to do with something else, and no guarantee stands.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

@@ -17,8 +17,6 @@ limits; of the others what was clearest, that they are behind it or break a cert
 
 Where the cheapest that is good enough is asked for, the answer must be good enough beside each of
 them, and of each that is cheaper the option that was most clearly too far ahead must be so again.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

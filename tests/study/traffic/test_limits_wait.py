@@ -166,7 +166,7 @@ def test_a_certificate_has_to_have_kept_and_broken_limits_again(certificate):
         ({"decided": None}, "does not say when it was decided"),
         ({"decided": 1}, "bets were made after the decision"),
         ({"least": 1e9}, "before its time was over"),
-        ({"rivals": [1]}, "not a rule that is known"),
+        ({"rivals": [1]}, "does not say what it has to, and nothing else"),
         ({"rule": 1}, "not a rule that is known"),
     ],
 )

@@ -162,7 +162,7 @@ def test_what_a_certificate_of_visitors_leaves_out_is_missed():
         "claim": certificate["claim"] | {"samples": samples},
         "evidence": certificate["evidence"] | {"blocks": blocks[: decided - len(blocks)]},
     }
-    with pytest.raises(CertificateError, match="does not say what it has to|lacks"):
+    with pytest.raises(CertificateError, match=r"does not say what it has to|lacks"):
         sp.verify(body | {"digest": fingerprint(body)}, replay=True)
 
 

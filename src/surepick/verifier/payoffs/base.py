@@ -49,7 +49,6 @@ class News(NamedTuple):
         return self._replace(view=self.view.with_number(), columns=columns)
 
     def across(self, field: Field) -> np.ndarray:
-        """Differences of columns, (n, R, q)."""
         assert self.columns is not None
         if isinstance(self.view, ByFeatures):
             mine, others = field.x @ self.columns, field.rivals @ self.columns
@@ -70,7 +69,6 @@ class Pairs(NamedTuple):
     shift: np.ndarray
 
     def raised(self, by: float | np.ndarray) -> Pairs:
-        """With all leads raised."""
         lead, new_lead, shift = self.lead + by, self.new_lead + by, self.shift + by
         return self._replace(lead=lead, new_lead=new_lead, shift=shift)
 

@@ -2,8 +2,6 @@
 
 For each limit l and option k there is capital on "k keeps it" and on "k breaks it", and, where
 limits have a tolerance, on "k keeps it up to that".
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Measurements that were summed up by block: what is known of them, and what a block pays.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""Measurements that were summed up by block: what is known of them, and what a block pays."""
 
 from __future__ import annotations
 
@@ -36,7 +33,6 @@ class Measurements:
         return self.payoff.look(self.past)
 
     def add(self, told: Block) -> None:
-        """Take in a block, one row for each arm."""
         self.past = told if self.past is None else self.past.plus(told)
 
     def unit(self, outlook: Outlook, rank: int) -> View:

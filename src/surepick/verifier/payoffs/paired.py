@@ -1,7 +1,4 @@
-"""Options measured on the same items: bets on differences, item by item.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""Options measured on the same items: bets on differences, item by item."""
 
 from __future__ import annotations
 

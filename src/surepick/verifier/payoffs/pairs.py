@@ -5,8 +5,6 @@ smaller, arm m (m − 1) + 2 l + [a > b] shows a first and b second. The rows of
 comparisons, numbered as they were planned. Of each, the seed of the order says by a fair coin who
 was shown first and, where it is asked who wins most, who the opponent was. Stakes come from blocks
 before, by a Bradley–Terry fit and the pair's own record; purses are mixtures over five of them.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

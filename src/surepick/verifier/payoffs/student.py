@@ -195,5 +195,4 @@ def log_average(integrand: _Integrand) -> np.ndarray:
 
 
 def _log_normal(x: np.ndarray) -> np.ndarray:
-    """log Φ(x)."""
     return log_twice_normal(x) - math.log(2)

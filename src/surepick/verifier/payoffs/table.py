@@ -4,8 +4,6 @@ The record has cells: an option, the place of an item in the order of items, a s
 scores in one place; who is in meets the next places together, and so every lead is over the same
 places. A stake λ pays 1 + λ(D − m) for each of these: D is the lead there, and m what it would be
 on average over those that are left if the total was even.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Numbers of any kind: bets on who wins direct comparisons of single rewards.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""Numbers of any kind: bets on who wins direct comparisons of single rewards."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""By which rule a certificate is checked, and what may be concluded from it: by what was asked.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""By which rule a certificate is checked, and what may be concluded from it: by what was asked."""
 
 from __future__ import annotations
 
@@ -43,7 +40,6 @@ class Rule(NamedTuple):
         )
 
     def shown(self, check: Check) -> Any:
-        """What the record shows."""
         verify = _function(self.verify) if isinstance(self.verify, str) else self.verify
         return verify(check)
 

@@ -1,7 +1,4 @@
-"""What a certificate may conclude about candidates that are left, or were dropped.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""What a certificate may conclude about candidates that are left, or were dropped."""
 
 from __future__ import annotations
 

@@ -11,8 +11,6 @@ where the head of a block is the cheapest that seemed to be good enough, and for
 the first half is all. Who has W ≥ 1/δ is out. With a tolerance η a share of the capital is
 for accepting the first that is in: when 1/K of it, on "not more than ε + η below s", is 1/δ for
 all s.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

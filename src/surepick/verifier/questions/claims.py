@@ -1,7 +1,4 @@
-"""Claims about candidates that were compared with a baseline, or a number.
-
-Part of the verifier: nothing here is shared with the algorithms.
-"""
+"""Claims about candidates that were compared with a baseline, or a number."""
 
 from __future__ import annotations
 

@@ -9,8 +9,6 @@ rivals win more than one of the m. It is out at m/δ.
 Options that come begin with the least that was held against anyone in when options ever changed
 (at most 1); when one goes, nobody has more held against it than that, nor than was held against the
 one that goes if it was in, and all are back. Where it is asked who wins most, all begin anew.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations

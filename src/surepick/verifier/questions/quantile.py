@@ -6,8 +6,6 @@ probability p at least. Bets against both, on measurements of x and of another c
 they are about different measurements. Averaged over the other candidates they are capital against x
 for whoever knows v; the least over all v is no more than that. Where small is good, "below" and "at
 most" change places.
-
-Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
