@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pairs.pairs import PairsState
+from surepick.algorithms.pairs.comparing import Comparing
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.run import Run
@@ -90,7 +90,7 @@ class Likely:
 
     def __init__(self, run: Run) -> None:
         state = run.state
-        assert isinstance(state, PairsState)
+        assert isinstance(state, Comparing)
         self._fitted = state.fitted
         results = np.concatenate([told.sums for told in run.told()])
         self._ties = float((results == 0.5).mean())

@@ -228,7 +228,7 @@ def _front(content: dict[str, Any]) -> str:
 def _count(content: dict[str, Any], total: int) -> str:
     now = content["standing"]
     states = now["columns"]["state"]
-    if content.get("pairs") and not content["survivors"]:
+    if content.get("pairs") and not content["survivors"] and not compares(now["question"]):
         if not named(now["question"]).ranks:
             return "no option is good enough"
         around = " beats ".join([*content["circle"], *content["circle"][:1]])

@@ -16,6 +16,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import MissingExtraError
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment
+from surepick.problem.pairs import costs_of_options
 from surepick.statistics.estimate import LeastSquares
 from surepick.text import plural
 
@@ -195,7 +196,9 @@ def standing_of(
     if claims is None and known and algorithm.asked.ranks:
         columns |= _agreeing(columns, one=len(state.named()) == 1)
     if algorithm.asked.within is not None:  # where the cheapest good one is looked for
-        columns["cost"] = np.asarray(problem.costs).tolist()
+        costs = np.asarray(problem.costs)
+        costs = costs if problem.pairing is None else costs_of_options(costs, n)
+        columns["cost"] = costs.tolist()
     if not algorithm.asked.ranks:  # who is out may be better, and dearer, or break a limit
         columns |= {"behind_low": nothing, "behind_high": nothing}
     kept = state.limits_kept()

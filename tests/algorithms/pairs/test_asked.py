@@ -10,6 +10,7 @@ from surepick.algorithms.pairs.asked import Lifts
 from surepick.algorithms.pairs.pairs import Pairs
 from surepick.algorithms.pairs.purses import Comparisons, Record, Round
 from surepick.cli.answer import _told as content_of
+from surepick.cli.status import _count
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.study.desk.rebuild import summary_of
@@ -103,6 +104,22 @@ def test_a_study_says_so():
             study.tell(pull.id, pull.first if beaten[pull.second] == pull.first else pull.second)
     _, lines = content_of(study, explain=False)
     assert lines[0].startswith("Answer: every option is beaten by another one")
+
+
+@pytest.mark.parametrize("asked", [{"baseline": "a"}, {"cheapest": True, "within": 0.1}])
+def test_its_status_says_how_it_stands_and_what_options_cost(asked):
+    problem = sp.Problem.pairs(list("abc"), costs=COSTS[:3])
+    study = sp.create_study(f"s{len(asked)}", problem, storage="memory://", seed=1, **asked)
+    for _ in range(2):
+        for pull in study.ask(100, worker="judge"):
+            study.tell(pull.id, min(pull.first, pull.second))
+    assert study.forecast().low is not None
+    if "cheapest" in asked:
+        assert study.status()["standing"]["columns"]["cost"] == pytest.approx(COSTS[:3])
+    while not study.finished:
+        for pull in study.ask(100, worker="judge"):
+            study.tell(pull.id, min(pull.first, pull.second))
+    assert "beats every other" not in _count(study.status(), 3)
 
 
 @pytest.mark.parametrize("by", [-0.3, -0.1, 0.0, 0.2])
