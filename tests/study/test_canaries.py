@@ -12,12 +12,13 @@ from surepick.storage.memory import MemoryStorage
 from surepick.study.canaries import LEVEL, Canary, Found, gathered, log_capital, noticed, planned
 from surepick.study.desk import rebuild
 
-TABLE = (np.random.default_rng(0).random((3, 300)) < [[0.55], [0.6], [0.62]]).astype(float)
+ITEMS = 150
+TABLE = (np.random.default_rng(0).random((3, ITEMS)) < [[0.55], [0.6], [0.62]]).astype(float)
 
 
 def study_of(share=0.2, **more):
     problem = sp.Problem.unstructured(list("abc"), noise="yes-no")
-    how = {"complete": 300, "seed": 1, "canaries": share, "storage": MemoryStorage()} | more
+    how = {"complete": ITEMS, "seed": 1, "canaries": share, "storage": MemoryStorage()} | more
     return sp.create_study("models", problem, **how)
 
 
@@ -62,7 +63,7 @@ def test_cells_that_are_asked_again_are_of_the_older_half_and_drawn_from_the_see
 def test_an_answer_of_a_model_that_was_updated_has_no_guarantee():
     updated = np.where(np.random.default_rng(1).random(TABLE.shape) < 0.5, 1 - TABLE, TABLE)
     with study_of() as study:
-        answer = study.run(measured_by(TABLE, updated, at=[300]))
+        answer = study.run(measured_by(TABLE, updated, at=[ITEMS]))
         assert not answer.guarantee
         assert "scores changed while they were measured" in str(answer.guarantee)
         found = study.checks()
@@ -77,7 +78,7 @@ def test_where_nothing_changes_it_says_what_it_could_have_noticed():
         answer = study.run(measured_by(TABLE), workers=3)
         assert answer.guarantee
         assert sp.verify(answer.certificate(), replay=True)
-        share = len(study.acts("ask-again")) / answer.samples
+        share = len(study.acts("ask-again")) / len(study.rewards().pulls)
         assert 0.15 < share <= 0.2
         said = study.status()["checks"]["remarks"][-1]
         assert "0 of them (0 %) gave another score" in said

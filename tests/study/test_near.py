@@ -8,7 +8,7 @@ from surepick.cli.near import ways_out, with_near
 from surepick.storage.memory import MemoryStorage
 
 MEANS = {"a": 0.0, "b": 0.8, "c": 0.81}
-TABLE = np.random.default_rng(0).random((3, 2_000)) < [[0.3], [0.6], [0.6]]
+TABLE = np.random.default_rng(0).random((3, 800)) < [[0.3], [0.6], [0.6]]
 
 
 def of_pulls(delta=0.05, means=MEANS, most=600, **more):
@@ -68,7 +68,7 @@ def test_of_the_m_best_it_is_about_the_last_of_them_and_can_be_accepted():
 
 def test_of_a_table_it_says_how_many_items_closeness_takes_at_least():
     problem = sp.Problem.unstructured(list("abc"), noise="yes-no")
-    how = {"complete": 2_000, "seed": 1, "storage": MemoryStorage()}
+    how = {"complete": 800, "seed": 1, "storage": MemoryStorage()}
     study = sp.create_study("models", problem, **how)
     seen = []
     while not study.finished:
@@ -77,7 +77,7 @@ def test_of_a_table_it_says_how_many_items_closeness_takes_at_least():
         seen.append(study.status()["near"])
     found = [one for one in seen if one is not None]
     assert found, "two of three models are nearly equal"
-    assert "of the 2,000 items at least; the whole table decides" in found[0]["message"]
+    assert "of the 800 items at least; the whole table decides" in found[0]["message"]
     assert seen[-1] is None
 
 
@@ -86,7 +86,7 @@ def test_where_it_cannot_be_accepted_the_reason_stands_in_its_place():
     study = sp.create_study("judged", problem, storage=MemoryStorage(), seed=1)
     near = None
     while near is None and not study.finished:
-        study.tell_many({one.id: float(rng.random() < 0.5) for one in study.ask(50)})
+        study.tell_many({one.id: float(rng.random() < 0.5) for one in study.ask(200)})
         near = study.status()["near"]
     assert "confirmed" in near["refused"]
     content = with_near(study, study.status(), 1.0) | {"forecast": study.forecast().to_dict()}
