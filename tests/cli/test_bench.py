@@ -29,7 +29,13 @@ def test_table_and_files(bench, tmp_path):
     for heading in ("mean", "sd", "10 %", "90 %", "× bound", "wrong", "95 % interval", "s/trial"):
         assert heading in done.stdout
     names = {p.name for p in (tmp_path / "out").iterdir()}
-    assert names == {"trials.csv", "trials.parquet", "summary.csv", "summary.parquet"}
+    assert names == {
+        "trials.csv",
+        "trials.parquet",
+        "summary.csv",
+        "summary.parquet",
+        "figure.png",
+    }
     with (tmp_path / "out" / "trials.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 12
 
@@ -43,7 +49,7 @@ def test_json_and_two_processes(bench):
     assert [c["algorithm"] for c in first["summary"]] == ["peleg", "xy-oracle"]
     assert [c["mean"] for c in first["summary"]] == [c["mean"] for c in second["summary"]]
     assert any("uses the truth" in note for note in first["notes"])
-    assert len(first["files"]) == 4
+    assert len(first["files"]) == 5
 
 
 def test_a_narrow_terminal_gets_two_tables(bench):
@@ -59,7 +65,7 @@ def test_without_parquet_it_says_so(bench, tmp_path, monkeypatch):
     assert done.exit_code == 0
     assert "no Parquet files" in done.stdout
     assert "surepick[pandas]" in done.stdout
-    assert {p.suffix for p in (tmp_path / "out").iterdir()} == {".csv"}
+    assert {p.suffix for p in (tmp_path / "out").iterdir()} == {".csv", ".png"}
 
 
 def test_trials_that_give_up_are_shown(bench):
@@ -220,6 +226,7 @@ def test_a_budget_compares_how_often_guesses_are_wrong(tmp_path):
         "pooled-peleg:guess=true",
     }
     assert all(int(row["samples"]) <= 60 for row in rows)
+    assert (out / "figure.png").read_bytes().startswith(b"\x89PNG")
     refused = CliRunner().invoke(cli, [*command, "--max-samples", "9"])
     assert refused.exit_code == 2
     assert "--budget" in refused.output

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PULLS = ("mean", "sd", "10 %", "median", "90 %", "× bound")
 _TRUST = ("wrong", "95 % interval", "s/trial", "guarantee")
 _GUESSED = ("wrong", "share", "95 % interval", "mean", "s/trial")
+_SHARES = ("error_rate", "error_low", "error_high")
 _GUESSES = ("od-linbai", "gse", "uniform", "pooled-peleg:guess=true")
 _WIDE = 200  # characters in a line where there is no terminal
 
@@ -69,8 +70,8 @@ def command(
     fresh: bool = option(False, "Discard trials of a run that was interrupted."),
     out: Path | None = folder_option(
         None,
-        "Folder for trials and summary, as CSV and Parquet.  [default: results/bench, or "
-        "results/ and the name of the suite]",
+        "Folder for trials and summary, as CSV and Parquet, and a figure.  [default: "
+        "results/bench, or results/ and the name of the suite]",
     ),
     as_json: bool = JSON,
 ) -> None:
@@ -144,7 +145,14 @@ class Where(NamedTuple):
 
 
 def _compare(plan: Plan, where: Where, out: Path, as_json: bool, budget: int | None) -> None:
+    from surepick.errors import MissingExtraError
+
     table, summary, files, notes = measure(plan, where, out)
+    try:
+        _draw(summary, out, budget)
+        files.append(str(out / "figure.png"))
+    except MissingExtraError as missing:
+        notes.append(f"no figure: {missing}")
     if as_json:
         from surepick.files import without_nan
 
@@ -192,6 +200,25 @@ def measure(plan: Plan, where: Where, out: Path) -> tuple[Table, Table, list[str
     if not finished:
         raise SystemExit(130)
     return table, summary, files, plan.warnings() + notes
+
+
+def _draw(summary: Table, out: Path, budget: int | None) -> None:
+    """The figure beside the tables: pulls, or with a budget how often the guess was wrong."""
+    from surepick.files import write_whole
+    from surepick.report.plots import Row, draw_rows
+
+    value, low, high = ("mean", "q10", "q90") if budget is None else _SHARES
+    groups: dict[str, list[Row]] = {}
+    for cell in summary.rows():
+        title = f"{cell['instance']}, δ = {cell['delta']:g}" if budget is None else cell["instance"]
+        if cell["trials"]:
+            row = Row(cell["algorithm"], cell[value], cell[low], cell[high])
+            groups.setdefault(title, []).append(row)
+    axis = "pulls: mean, and from 10 % to 90 % of the trials"
+    if budget is not None:
+        axis = f"share of wrong guesses after {budget:,} pulls, 95 % interval"
+    if groups:
+        write_whole(out / "figure.png", draw_rows(groups, axis, log=budget is None))
 
 
 def _numbers(text: str) -> list[float]:

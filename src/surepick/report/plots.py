@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,6 +157,50 @@ def _dodge(panel: Panel, i: int, n: int) -> float:
 def _decades(panel: Panel) -> float:
     values = np.concatenate([np.array(c.mean) for c in panel.curves] or [np.ones(1)])
     return float(np.log10(values.max() / max(values.min(), 1e-12)))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One algorithm in one cell of a comparison: a value, and from where to where it varies."""
+
+    algorithm: str
+    value: float
+    low: float
+    high: float
+
+
+def draw_rows(groups: Mapping[str, Sequence[Row]], axis: str, *, log: bool) -> bytes:
+    """Cells of a comparison one above the other, each with a row for every algorithm, as PNG."""
+    plt = pyplot()
+    sizes = [len(rows) + 1.2 for rows in groups.values()]
+    with plt.rc_context(RC):
+        figure, axes = plt.subplots(
+            len(groups),
+            1,
+            figsize=(6.4, 0.28 * sum(sizes) + 0.5),
+            squeeze=False,
+            layout="constrained",
+            gridspec_kw={"height_ratios": sizes},
+        )
+        for one, (title, rows) in zip(axes[:, 0], groups.items()):
+            for place, row in enumerate(rows):
+                _, colour, marker, _ = look(row.algorithm)
+                one.plot([row.low, row.high], [place, place], color=colour, lw=1.4)
+                one.plot(row.value, place, marker, color=colour, ms=5, clip_on=False)
+            one.set_yticks(range(len(rows)), [row.algorithm for row in rows])
+            one.set_ylim(len(rows) - 0.4, -0.6)
+            one.set_title(title, loc="left")
+            one.set_xscale("log" if log else "linear")
+            if log:
+                one.xaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+                one.xaxis.set_major_formatter("{x:,.0f}")
+                one.xaxis.set_minor_formatter(plt.NullFormatter())
+            else:
+                one.set_xlim(left=0)
+        axes[-1, 0].set_xlabel(axis)
+        content = save(figure, "png")
+        plt.close(figure)
+    return content
 
 
 def save(figure: Any, kind: str) -> bytes:
