@@ -264,9 +264,13 @@ def test_a_tell_after_the_lease_counts_if_nobody_has_the_pull_by_now(make):
 def test_rewards_that_are_no_numbers_leave_no_trace(make, bad):
     study = make()
     pulls = study.ask(2)
-    with pytest.raises((errors.InvalidInputError, errors.InvalidTypeError), match="reward of pull"):
+    with pytest.raises(
+        (errors.InvalidInputError, errors.InvalidTypeError), match="reward of measurement"
+    ):
         study.tell(pulls[0].id, bad)
-    with pytest.raises((errors.InvalidInputError, errors.InvalidTypeError), match="reward of pull"):
+    with pytest.raises(
+        (errors.InvalidInputError, errors.InvalidTypeError), match="reward of measurement"
+    ):
         study.tell_many({pulls[1].id: 1.0, pulls[0].id: bad})
     assert len(study.rewards().pulls) == 0
     assert study.events() == []

@@ -74,7 +74,7 @@ def questions(known: Readings, new: Readings, labels: Mapping[int, str], what: s
     >>> known = Readings(np.arange(6), arms, np.array([0.7, 0.9, 0.8, 0.75, 0.9, 0.7]))
     >>> new = Readings(np.array([6]), np.array([0]), np.array([8.1]))
     >>> questions(known, new, {0: "a"})
-    {6: 'pull 6 (a): 8.1, others 0.7 to 0.9: typed right?'}
+    {6: 'measurement 6 (a): 8.1, others 0.7 to 0.9: typed right?'}
     """
     named = f", {what}" if what else ""
     unit = _unit(known, new)
@@ -289,7 +289,7 @@ class Expected:
     >>> expected = Expected(problem, told)
     >>> expected.complaint(3, 0, 1.4)
     >>> expected.complaint(3, 0, 42.0)
-    'pull 3 (a): 42 is far from what was measured before (about 1.1)'
+    'measurement 3 (a): 42 is far from what was measured before (about 1.1)'
     """
 
     def __init__(self, problem: Problem, summary: ArmSummary) -> None:
