@@ -60,6 +60,14 @@ def test_costs_decide_and_not_the_order_of_options():
     assert answer.label == "o1"
 
 
+def test_the_question_is_said_with_limits_as_numbers_are():
+    algorithm = sp.algorithms.PooledPeleg(0.05, keep=LIMIT, cheapest=True, within=0.2)
+    said = "which option is the cheapest within 0.2 of the best, of those that keep cost <= 0.5"
+    assert algorithm.asked.asks(problem(3)) == algorithm.asked.words == said
+    rates = algorithm.asked.asks(problem(3, kind="yes-no"))
+    assert rates == said.replace("<= 0.5", "<= 50 %")
+
+
 def test_stopped_early_nothing_is_promised():
     answer = asked([0.6, 0.7, 0.6], [0.5, 0.2, 0.2], 0.1, max_samples=60)
     assert answer.guarantee.kind == "none"

@@ -280,8 +280,8 @@ class KeepingCheapest(Limited, Cheapest):
 
     @property
     def words(self) -> str:
-        near = f"within {self.enough:g} of the best of these"
-        return f"which option is the cheapest that keeps {self._limits_in_words} and is {near}"
+        near = f"within {self.enough:g} of the best"
+        return f"which option is the cheapest {near}, of those that keep {self._limits_in_words}"
 
     @property
     def best(self) -> str:
