@@ -8,8 +8,7 @@ from tests.verifier.test_forgeries import certificate_of, completed
 
 import surepick as sp
 from surepick.run.words import verdict
-from surepick.verifier.fields import unknown_fields
-from surepick.verifier.verify import verify
+from surepick.verifier.verify import unknown_fields, verify
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -3,11 +3,9 @@
 from surepick.errors import InvalidInputError
 from surepick.verifier.noise import Noise
 from surepick.verifier.payoffs.base import Payoff
-from surepick.verifier.payoffs.bounded import Bounded, YesNo
-from surepick.verifier.payoffs.gaussian import Gaussian
+from surepick.verifier.payoffs.bounded import Bounded, BySegment, YesNo
 from surepick.verifier.payoffs.paired import Paired
-from surepick.verifier.payoffs.segments import BySegment
-from surepick.verifier.payoffs.student import Student
+from surepick.verifier.payoffs.student import Gaussian, Student
 from surepick.verifier.payoffs.symmetric import Symmetric
 from surepick.verifier.payoffs.wins import PairedWins, Wins
 

@@ -1,4 +1,4 @@
-"""Normal noise of one scale that nobody knows: the bets of Student's t.
+"""Normal noise: of known scale, or of one that nobody knows, by the bets of Student's t.
 
 With z the estimate of a lead in standard errors for noise of scale 1, RSS the block's residual
 sum of squares and ν its degrees of freedom, q = z/√(RSS + z²) does not depend on the scale. The bet
@@ -28,6 +28,25 @@ from surepick.verifier.payoffs.base import (
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _FALL = 40.0  # the integrand is left out where it is below exp(−this) of its peak
 _BEND = 6.0  # psi bends where its argument is between plus and minus this
+
+
+class Gaussian(Payoff):
+    """Rewards are in units of the noise: normal stakes, cut at 0, in closed form."""
+
+    def look(self, past: Block) -> Outlook:
+        return known()
+
+    def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
+        found = []
+        for multiple in self.precisions:
+            score, precision = pairs.stakes(multiple)
+            after = precision + pairs.told
+            found.append(
+                log_psi((score + pairs.told * pairs.new_lead) / np.sqrt(after))
+                - log_psi(score / np.sqrt(precision))
+                - 0.5 * np.log(after / precision)
+            )
+        return found
 
 
 class Student(Payoff):
