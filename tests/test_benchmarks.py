@@ -230,7 +230,9 @@ def test_guesses_of_all_methods_are_counted(monkeypatch):
     assert guess.tables(cells).count("\n") == 1 + len(few)
 
 
-@pytest.mark.parametrize("method", ["uniform", "od-linbai", "gse", "Peace-like", "guess", "cut off"])
+@pytest.mark.parametrize(
+    "method", ["uniform", "od-linbai", "gse", "Peace-like", "guess", "cut off"]
+)
 def test_where_it_is_easy_every_method_guesses_right(method, monkeypatch):
     easy = guess.Instance(np.eye(6), np.linspace(30.0, 0.0, 6), 120)
     monkeypatch.setitem(guess.INSTANCES, "easy", easy)
