@@ -310,6 +310,19 @@ def test_columns_that_no_bet_needs_are_refused(name):
         assert f"has '{column}', which no bet needs" in refusal(forged(CERTIFICATES[name], add))
 
 
+def test_a_huge_number_of_a_part_takes_no_memory():
+    def change(body, huge=10**15):
+        batch = body["batches"][1]
+        assert batch["arms"][0] == batch["arms"][1]
+        for row in range(2):
+            body["claim"]["samples"] += huge - batch["counts"][row]
+            batch["sums"][row] *= huge
+            for column, value in (("counts", huge), ("parts", row * huge), ("spreads", 1.0)):
+                batch[column][row] = value
+
+    assert "not dealt evenly" in refusal(forged(CERTIFICATES["symmetric"], change))
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_who_was_not_beaten_cannot_be_dropped(name):
     """A run that was cut short, with all numbers as the data give them, but a false conclusion."""
