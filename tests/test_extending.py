@@ -154,6 +154,7 @@ def test_a_setting_at_the_service_and_in_the_form_of_its_page(served):
         "traffic": False,
         "pairs": None,
         "first": False,
+        "refused": {},
     }
 
 
