@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -225,42 +225,29 @@ class Answer:
 
         return make_certificate(self.to_dict(), self._record)
 
-    def linked(self, chain: dict[str, Any] | None) -> Answer:
-        """This answer with the head of its study's chain in its certificate."""
-        return replace(self, _record=self._record | {"chain": chain})
+    def recorded(self, more: Iterable[Condition] = (), **record: Any) -> Answer:
+        """This answer with this in its certificate, resting on more conditions if on any."""
+        made = replace(self, _record=self._record | record)
+        promise = self.guarantee.promise
+        if promise.what is None or not more:
+            return made
+        rests = replace(promise, conditions=joined(promise.conditions, more))
+        return replace(made, guarantee=Guarantee.of(rests))
 
     def leaving_out(self, entries: list[dict[str, Any]]) -> Answer:
         """This answer with what was set aside for all options in its certificate."""
-        made = replace(self, _record=self._record | {"set_aside": entries})
-        promise = self.guarantee.promise
-        if promise.what is None or not entries:
-            return made
-        rests = replace(promise, conditions=joined(promise.conditions, aside(entries)))
-        return replace(made, guarantee=Guarantee.of(rests))
+        return self.recorded(aside(entries), set_aside=entries)
 
     def without(self, cells: list[tuple[Unmeasured, dict[str, Any]]]) -> Answer:
         """This answer with cells that could not be measured, each also as certificates have it."""
         if not cells:
             return self
         own, listed = zip(*cells)
-        made = replace(self, unmeasured=own, _record=self._record | {"unmeasured": [*listed]})
-        promise = self.guarantee.promise
-        if promise.what is None:
-            return made
         counts = CONDITIONS["unmeasured"].of(cells=len(listed))
-        rests = replace(promise, conditions=joined(promise.conditions, [counts]))
-        return replace(made, guarantee=Guarantee.of(rests))
-
-    def of_segment(self, segment: dict[str, Any] | None) -> Answer:
-        """This answer with the segment that it is about in its certificate."""
-        return replace(self, _record=self._record | {"segment": segment})
+        return replace(self, unmeasured=own).recorded([counts], unmeasured=[*listed])
 
     def reported(self, traffic: dict[str, Any]) -> Answer:
         """This answer with the shares of visitors of each period in its certificate."""
-        made = replace(self, _record=self._record | {"traffic": traffic})
-        promise = self.guarantee.promise
-        if promise.what is None:
-            return made
         evidence = self._record["evidence"]
         blocks, asked = evidence.get("blocks", []), evidence.get("question", {})
         gaps = self.epsilon > 0 or "cheapest" in asked
@@ -278,9 +265,11 @@ class Answer:
         kinds = [CONDITIONS[name] for so, name in happened if so]
         more = [one.of(**{field: said[field] for field in one.fields}) for one in kinds]
         # Whoever is counted is a visitor, and not an option that is measured again.
+        promise = self.guarantee.promise
         own = [one for one in promise.conditions if one.stated.get("name") != "afresh"]
-        rests = replace(promise, conditions=joined(own, more))
-        return replace(made, guarantee=Guarantee.of(rests))
+        rests = Guarantee.of(replace(promise, conditions=tuple(own)))
+        made = self if promise.what is None else replace(self, guarantee=rests)
+        return made.recorded(more, traffic=traffic)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer itself (without the evidence) as plain JSON-ready values."""
@@ -347,13 +336,6 @@ def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
     return found | {"lifts": {labels[i]: every[i] for i in listed}}
 
 
-def several(problem: Problem, named: list[int], pulls: IntArray) -> dict[str, Any]:
-    """What an answer says about all that it names, and about what it cost."""
-    labels = problem.candidate_labels
-    cost = None if problem.costs is None else problem.cost_of(pulls)
-    return {"arms": tuple(named), "labels": tuple(labels[i] for i in named), "cost": cost}
-
-
 def _finite(lift: Lift) -> list[float | None]:
     """As JSON has it: an end that is not known is null."""
     return [number if math.isfinite(number) else None for number in lift]
@@ -363,56 +345,36 @@ def answer_of(
     algorithm: Algorithm,
     problem: Problem,
     state: State,
+    conditions: tuple[Condition, ...],
+    record: dict[str, Any],
     *,
     pulls: IntArray,
     batches: int,
-    log: list[dict[str, Any]],
-    whole: list[dict[str, Any]],
-    past: dict[str, Any] | None,
-    changes: Sequence[dict[str, Any]],
-    ended: bool,
-    turns: list[dict[str, Any]],
     retired: tuple[int, ...],
-    limits: list[dict[str, Any]],
-    accepted: Sequence[dict[str, Any]],
-    order: int | None,
-    conditions: tuple[Condition, ...],
 ) -> Answer:
     """What a run comes to.
 
-    Parameters
-    ----------
-    pulls, batches, log, whole
-        What was told: of each arm, in how many batches, batch by batch where the algorithm keeps
-        them, else as one.
-    past
-        What was measured before.
-    changes, turns, limits, accepted
-        Rewards that were corrected or withdrawn, options that came and went (``retired``: who is
-        gone), changes of what may be measured, and what was named close enough on the way, as
-        certificates list them.
-    ended
-        Whether somebody stopped it by hand.
-    order
-        The seed of the order in which pulls were handed out.
-    conditions
-        What else it rests on, as those know who measured.
+    ``record`` has what it rests on, in the words of certificates; ``conditions`` are those that
+    only who measured knows.
     """
-    leader, same = state.leader(), problem.same_as
+    leader, same, labels = state.leader(), problem.same_as, problem.candidate_labels
     gone = np.isin(np.arange(len(same)), retired)
     left = np.isin(same, state.active) & ~gone
-    before, claims = past["batches"] if past else [], claims_now(problem, state)
+    past, claims, named = record["past"], claims_now(problem, state), state.named()
+    measured = [*(past["batches"] if past else ()), *record["batches"]]
     return Answer(
         arm=leader,
-        label=problem.candidate_labels[leader],
+        label=labels[leader],
         samples=int(pulls.sum()),
         pulls=pulls.copy(),
         guarantee=Guarantee.of(
             promise_of(
-                *(algorithm, problem, state, before + log),
-                *(bool(past and past["evidence"]), looked_again(changes), ended),
-                turned=bool(turns),
-                limit=why_stopped(problem, pulls, algorithm, limits),
+                *(algorithm, problem, state, measured),
+                past=bool(past and past["evidence"]),
+                changed=looked_again(record["corrections"]),
+                by_hand=record["stopped"] is not None,
+                turned=bool(record["options"]),
+                limit=why_stopped(problem, pulls, algorithm, record["limits"]),
                 stated=conditions,
             )
         ),
@@ -426,26 +388,21 @@ def answer_of(
         epsilon=algorithm.epsilon,
         p_value=state.p_value(),
         minimise=problem.minimise,
-        **several(problem, state.named(), pulls),
+        arms=tuple(named),
+        labels=tuple(labels[i] for i in named),
+        cost=None if problem.costs is None else problem.cost_of(pulls),
         **compared(problem, claims),
         on_items=on_items(problem, state, splits=stated("splits") in conditions),
         limits=Kept.all_of(problem, state),
-        **_won(problem, state, algorithm, before + log, leader),
-        **_quantiles(problem, algorithm, before + log),
-        _record={
+        **_won(problem, state, algorithm, measured, leader),
+        **_quantiles(problem, algorithm, measured),
+        _record=record
+        | {
             "problem": problem,
             "settings": algorithm.settings(),
-            "batches": whole or list(log),
             "evidence": state.evidence(),
             "claims": claims,
-            "past": past,
-            "changes": list(changes),
-            "by_hand": ended,
-            "options": list(turns),
-            "accepted": list(accepted),
-            "limits": limits,
             "conditions": written(conditions),
-            "order": order,
         },
     )
 

@@ -17,19 +17,24 @@ from surepick.run.codec import encode
 from surepick.run.order import RULE
 
 FORMAT, VERSION = "surepick-certificate", 1
+#: what a certificate has only where there is something to say
+_MORE = (
+    "stopped",  # by hand
+    "corrections",
+    "set_aside",  # for all options
+    "conditions",  # that only those know who measured
+    "unmeasured",  # cells of a table that count as the worst score
+    "options",  # that were added or retired
+    "accepted",  # as close enough, from some moment on
+    "limits",  # of what may be measured, and were changed
+    "traffic",  # shares by which visitors were sent, and reported
+    "segment",  # of a test with an answer for each
+    "chain",  # of the study that it is from
+)
 
 
 def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
-    """The certificate of an answer: problem, pulls and sums, rule, claims, digest.
-
-    Parameters
-    ----------
-    answer
-        The answer itself, as plain values.
-    record
-        What it rests on: problem, settings, batches, evidence, past measurements, and which rewards
-        were corrected or withdrawn.
-    """
+    """The certificate of an answer, as plain values, with the record of what it rests on."""
     problem = record["problem"]
     body = {
         "format": FORMAT,
@@ -58,7 +63,7 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["claim"]["p_value"] = answer["p_value"]
     if "arms" in answer:
         body["claim"]["candidates"] = answer["arms"]
-    claims = record.get("claims")
+    claims = record["claims"]
     if claims is not None:
         names = ("better", "worse", "close", "undecided")
         if claims.ruled_out is not None:
@@ -70,44 +75,18 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "measurements": record["past"]["measurements"],
             "batches": _batches(record["past"]["batches"]),
         }
-    if record.get("order") is not None:  # in which pulls were handed out
+    if record["order"] is not None:
         body["order"] = {"rule": RULE, "seed": record["order"]}
-    if record.get("by_hand"):
-        body["stopped"] = "by hand"
-    if record.get("changes"):
-        body["corrections"] = record["changes"]
-    if record.get("set_aside"):  # for all options
-        body["set_aside"] = record["set_aside"]
-    if record.get("conditions"):  # that only those know who measured
-        body["conditions"] = record["conditions"]
-    if record.get("unmeasured"):  # cells of a table that count as the worst score
-        body["unmeasured"] = record["unmeasured"]
-    if record.get("options"):  # were added or retired
-        body["options"] = record["options"]
-    if record.get("accepted"):  # as close enough, from some moment on
-        body["accepted"] = record["accepted"]
-    if record.get("limits"):  # of what may be measured were changed
-        body["limits"] = record["limits"]
-    if record.get("traffic") is not None:  # visitors were sent by shares, and reported
-        body["traffic"] = record["traffic"]
-    if record.get("segment") is not None:  # of a test with an answer for each
-        body["segment"] = record["segment"]
-    if record.get("chain") is not None:  # of the study that it is from
-        body["chain"] = record["chain"]
+    body |= {name: record[name] for name in _MORE if record.get(name)}
     return body | {"digest": fingerprint(body)}
 
 
 def _embed(problem: Problem) -> dict[str, Any]:
-    """The whole problem."""
-    held = {
-        "arms": problem.arms.tolist(),
-        "candidates": problem.candidates.tolist() if problem.transductive else None,
-        "noise": problem.noise_kind.written,
-        "labels": list(problem.labels),
-        "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
+    held = problem.to_dict()
+    tables = {
+        name: held[name].tolist() for name in ("arms", "candidates") if held[name] is not None
     }
-    held |= problem.written_more()
-    return held | ({"large": True} if problem.large else {})  # replays work on it in the same way
+    return held | tables
 
 
 def _refer(record: dict[str, Any]) -> dict[str, Any]:

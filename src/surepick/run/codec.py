@@ -134,6 +134,8 @@ def refusing_damage() -> Iterator[None]:
     """What goes wrong in reading is said to be wrong with what was saved."""
     try:
         yield
+    except FormatError:
+        raise
     except KeyError as missing:
         raise FormatError(f"saved run lacks {missing}") from None
     except (TypeError, ValueError, AttributeError, IndexError) as wrong:
@@ -158,14 +160,8 @@ def read_saved(text: str | bytes, given: Problem | None) -> tuple[dict[str, Any]
         return saved, _referred(held, given)
     if given is not None and _equal(held, given.to_dict()):
         return saved, given  # nothing has to be built, which takes time where there are many arms
-    try:
+    with refusing_damage():
         contained = Problem.from_dict(saved["problem"])
-    except KeyError as missing:
-        raise FormatError(f"saved run lacks {missing}") from None
-    except FormatError:
-        raise
-    except (TypeError, ValueError, AttributeError) as wrong:
-        raise FormatError(f"saved run is damaged: {wrong}") from None
     if given is not None and given != contained:
         raise InvalidInputError("problem: the saved run contains another problem")
     return saved, contained if given is None else given

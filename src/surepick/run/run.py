@@ -752,22 +752,21 @@ class Run:
             left += f" still in after {plural(self.samples, 'pull')}"
             raise RunStateError(f"the run has not stopped yet: {left}")
         record = self._record
-        whole = [] if self.state.needs_batches else record.as_one()
         answer = answer_of(
-            *(self.algorithm, self.problem, self.state),
+            *(self.algorithm, self.problem, self.state, joined(self.conditions, conditions)),
+            record={
+                "batches": list(record.log) if self.state.needs_batches else record.as_one(),
+                "past": self._past,
+                "order": self.order_seed,
+                "stopped": "by hand" if self.ended else None,
+                "corrections": list(changes),
+                "options": list(self._options.made),
+                "accepted": list(self._options.accepted),
+                "limits": self._limits.certified(self.skipped),
+            },
             pulls=record.pulls,
             batches=self.batches,
-            log=record.log,
-            whole=whole,
-            past=self._past,
-            changes=changes,
-            ended=self.ended,
-            turns=self._options.made,
             retired=self.retired,
-            limits=self._limits.certified(self.skipped),
-            accepted=self._options.accepted,
-            order=self.order_seed,
-            conditions=joined(self.conditions, conditions),
         )
         broken = self.doubts.broken(self.problem, self.told())
         if self.waits is not None and self.state.finished and not self.waits.well(self):

@@ -356,8 +356,8 @@ class Study(StudyCore):
         found = run.conclude(self._changes(run), self._conditions())
         lacking = unmeasured_in(self.storage, self._record.id, self.problem)
         found = run.without(found, lacking).leaving_out(self._left_out(run))
-        found = found.linked(chain.head_of(self.storage, self._record))
-        found = found.of_segment(self.meta.get(PART))
+        head = chain.head_of(self.storage, self._record)
+        found = found.recorded(chain=head, segment=self.meta.get(PART))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())
         if run.ended and (failed or checks.broken):
