@@ -64,8 +64,7 @@ class Tools:
         `proven` is false where the record is in order, but promises nothing.
         """
         from surepick.promise import PROVEN
-        from surepick.run.verify import verify
-        from surepick.run.words import verdict
+        from surepick.run.verify import verdict, verify
         from surepick.verifier.record import read_one
 
         if bool(study) == bool(certificate):

@@ -415,6 +415,24 @@ def wrong_somewhere(delta: float) -> str:
     return of_many(delta, "are wrong in some segment", "such tests")
 
 
+def sureness(p_value: float, supposing: str = "If another option were the best") -> str:
+    """How sure an answer is that is not proven.
+
+    Examples
+    --------
+    >>> sureness(0.03)
+    'If another option were the best, at most 3 of 100 studies would ever show evidence this \
+strong, however often you look (p-value 0.03).'
+    """
+    few, many = out_of(p_value, tolerance=0.1)
+    if few >= many:
+        return "Another option could just as well be the best (p-value 1)."
+    return (
+        f"{supposing}, at most {few:,} of {written(many)} studies would ever show evidence this "
+        f"strong, however often you look (p-value {p_value:.2g})."
+    )
+
+
 def written(many: int) -> str:
     """A large number, as people read it."""
     return f"{many:,}" if many <= 10**9 else f"{many:.3g}"

@@ -8,13 +8,13 @@ import pytest
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.problem import Problem
 from surepick.run.changes import (
-    OptionChanges,
     Options,
     addition,
     before_changes,
     check_added,
     retirement,
     said,
+    take_effect,
 )
 
 TWO = Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0, labels=["a", "b"])
@@ -22,11 +22,11 @@ NOBODY = Options(TWO, frozenset())
 
 
 def made(*changes):
-    found = OptionChanges()
-    problem, gone = TWO, np.zeros(2, dtype=bool)
+    found, problem, gone = [], TWO, np.zeros(2, dtype=bool)
     for told, change in enumerate(changes):
-        found.waiting.append(change | said("why", {"by": "me"}))
-        problem, gone = found.take_effect(problem, gone, told)
+        own = change | said("why", {"by": "me"})
+        problem, gone, listed = take_effect(own, problem, gone, told)
+        found.append(listed)
     return found, problem, gone
 
 
@@ -35,13 +35,12 @@ def test_changes_take_effect_one_by_one_and_are_listed():
     found, problem, gone = made(added, {"change": "retired", "label": "a"})
     assert problem.labels == ("a", "b", "c")
     assert gone.tolist() == [True, False, False]
-    assert [(one["change"], one["arms"], one["batch"]) for one in found.made] == [
+    assert [(one["change"], one["arms"], one["batch"]) for one in found] == [
         ("added", [2], 0),
         ("retired", [0], 1),
     ]
-    assert found.made[0]["by"] == "me"
-    assert not found.waiting
-    assert before_changes(problem, found.made).labels == TWO.labels
+    assert found[0]["by"] == "me"
+    assert before_changes(problem, found).labels == TWO.labels
 
 
 def test_what_waits_is_looked_ahead_at_without_taking_effect():

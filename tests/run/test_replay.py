@@ -27,7 +27,7 @@ from surepick.errors import CertificateError
 from surepick.run import replay as replay_module
 from surepick.run.certificate import comes_out_alike, fingerprint, made_here
 from surepick.run.replay import DRAWN, EXACT, ROUNDED
-from surepick.run.words import verdict
+from surepick.run.verify import verdict
 from surepick.verifier.verify import verify as verify_alone
 
 REPLAYED = {

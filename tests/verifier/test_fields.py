@@ -7,7 +7,7 @@ from tests.verifier.fuzz import RULES
 from tests.verifier.test_forgeries import certificate_of, completed
 
 import surepick as sp
-from surepick.run.words import verdict
+from surepick.run.verify import verdict
 from surepick.verifier.verify import unknown_fields, verify
 
 

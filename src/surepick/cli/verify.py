@@ -231,7 +231,7 @@ def _check_study(
 
 
 def _said(result: Any, explain: bool) -> str:
-    from surepick.run.words import explained, verdict
+    from surepick.run.verify import explained, verdict
 
     return "\n".join(map(shown, verdict(result) + (explained(result) if explain else [])))
 

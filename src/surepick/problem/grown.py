@@ -49,20 +49,24 @@ def with_more(
             f"options: {width} features were given, but the existing options have "
             f"{problem.n_features}; give all of them, in the same order"
         )
+    prices = _costs(problem, len(new), costs)
+    if prices is not None and problem.costs is not None:
+        prices = np.append(problem.costs, prices)
+    noise = _noise(problem, len(new), scales)
+    return _like(problem, np.vstack([old, new]), noise, [*problem.labels, *labels], prices)
+
+
+def _like(problem: Problem, rows: FloatArray, noise: Any, labels: Any, costs: Any) -> Problem:
+    """Other options of which the same is known."""
     return Problem(
-        np.vstack([old, new]),
-        noise=_noise(problem, len(new), scales),
-        labels=[*problem.labels, *labels],
+        rows,
+        noise=noise,
+        labels=labels,
         misfit=problem.misfit,
-        costs=_with_those_of(problem, _costs(problem, len(new), costs)),
+        costs=costs,
         minimise=problem.minimise,
-        numbers=_further(problem),
+        numbers={name: kind.given for name, kind in problem.numbers.items()} or None,
     )
-
-
-def _with_those_of(problem: Problem, new: FloatArray | None) -> FloatArray | None:
-    old = problem.costs
-    return None if old is None or new is None else np.append(old, new)
 
 
 def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
@@ -80,11 +84,6 @@ def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
             f"of the {count} new ones (a column of the table, or costs= of a problem)"
         )
     return own
-
-
-def _further(problem: Problem) -> dict[str, Any] | None:
-    """What further numbers are; None: there are none."""
-    return {name: kind.given for name, kind in problem.numbers.items()} or None
 
 
 def _noise(problem: Problem, count: int, scales: Any) -> Any:
@@ -108,15 +107,7 @@ def some_of(problem: Problem, arms: IntArray) -> Problem:
     noise: FloatArray | Any = kind.given if kind.scales is None else kind.scales[arms]
     labels = [problem.labels[arm] for arm in arms]
     costs = None if problem.costs is None else problem.costs[arms]
-    return Problem(
-        problem.arms[arms],
-        noise=noise,
-        labels=labels,
-        misfit=problem.misfit,
-        costs=costs,
-        minimise=problem.minimise,
-        numbers=_further(problem),
-    )
+    return _like(problem, problem.arms[arms], noise, labels, costs)
 
 
 def first_of(problem: Problem, arms: int, features: int) -> Problem:
@@ -128,12 +119,5 @@ def first_of(problem: Problem, arms: int, features: int) -> Problem:
     found = some_of(problem, np.arange(arms))
     if features == found.n_features:
         return found
-    return Problem(
-        np.ascontiguousarray(found.arms[:, :features]),
-        noise=found.noise,
-        labels=found.labels,
-        misfit=found.misfit,
-        costs=found.costs,
-        minimise=found.minimise,
-        numbers=_further(found),
-    )
+    rows = np.ascontiguousarray(found.arms[:, :features])
+    return _like(found, rows, found.noise, found.labels, found.costs)

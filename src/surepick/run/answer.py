@@ -14,7 +14,7 @@ from surepick.algorithms.findings import Claims, Guarantee
 from surepick.arrays.types import IntArray
 from surepick.conditions import CONDITIONS, aside, duration, joined, stated, written
 from surepick.problem import Problem
-from surepick.promise import IF_ANY, NOBODY, Condition
+from surepick.promise import IF_ANY, NOBODY, Condition, sureness
 from surepick.run.changes import why_stopped
 from surepick.run.details import (
     Unmeasured,
@@ -29,7 +29,6 @@ from surepick.run.details import (
 )
 from surepick.run.guarantee import looked_again, promise_of
 from surepick.run.standing import claims_now
-from surepick.run.words import sureness
 from surepick.text import plural
 
 

@@ -44,46 +44,21 @@ class Options(NamedTuple):
         return Options(problem, frozenset(gone))
 
 
-class OptionChanges:
-    """The changes of a run: those in effect, and those that wait for the end of a block."""
-
-    def __init__(self) -> None:
-        self.made: list[dict[str, Any]] = []  # as certificates list them
-        #: what is close enough, named on the way, after so many batches and changes of options
-        self.accepted: list[dict[str, Any]] = []
-        self.waiting: list[dict[str, Any]] = []
-
-    def due(self, told: int) -> bool:
-        """Whether one waits that may take effect after so many batches."""
-        return bool(self.waiting) and self.waiting[0].get("after", 0) <= told
-
-    def accept(self, before: float, told: int) -> float:
-        """Let the first that waits take effect, which names an epsilon in the place of this."""
-        change = self.waiting.pop(0)
-        self.accepted.append(
-            {name: change[name] for name in ("reason", "by", "at")}
-            | {"epsilon": [before, change["epsilon"]], "batch": told, "changes": len(self.made)}
-        )
-        return change["epsilon"]
-
-    def take_effect(
-        self, problem: Problem, gone: BoolArray, told: int
-    ) -> tuple[Problem, BoolArray]:
-        """Let the first that waits take effect, after so many batches; what there is then."""
-        change, before = self.waiting.pop(0), problem
-        if change["change"] == ADDED:
-            problem = _grown(before, change)
-            arms = list(range(len(before.option_labels), len(problem.option_labels)))
-            gone = np.append(gone, np.zeros(len(arms), dtype=bool))
-        else:
-            arms, gone = [before.option_labels.index(change["label"])], gone.copy()
-            gone[arms] = True
-        self.made.append(
-            {name: change[name] for name in ("change", "reason", "by", "at")}
-            | {"arms": arms, "batch": told}
-            | {"features": [before.n_features, problem.n_features]}
-        )
-        return problem, gone
+def take_effect(
+    change: dict[str, Any], before: Problem, gone: BoolArray, told: int
+) -> tuple[Problem, BoolArray, dict[str, Any]]:
+    """What there is once options came or went after so many batches, and the change as listed."""
+    problem = before
+    if change["change"] == ADDED:
+        problem = _grown(before, change)
+        arms = list(range(len(before.option_labels), len(problem.option_labels)))
+        gone = np.append(gone, np.zeros(len(arms), dtype=bool))
+    else:
+        arms, gone = [before.option_labels.index(change["label"])], gone.copy()
+        gone[arms] = True
+    listed = {name: change[name] for name in ("change", "reason", "by", "at")}
+    listed |= {"arms": arms, "batch": told, "features": [before.n_features, problem.n_features]}
+    return problem, gone, listed
 
 
 def addition(
@@ -187,7 +162,6 @@ class Limits(NamedTuple):
 
     @classmethod
     def of(cls, change: dict[str, Any]) -> Limits:
-        """Those of a change."""
         return cls(change["max_samples"], change["budget"])
 
     def but(self, max_samples: Any, budget: Any) -> Limits:
@@ -220,27 +194,6 @@ def check_budget(problem: Problem, budget: float | None) -> None:
         f"budget: one measurement of {label!r} costs {dearest(problem):g}, more than the budget "
         f"of {budget:g}; give a larger budget, or leave that option out"
     )
-
-
-class LimitChanges:
-    """Every change of the limits of a run, in order, as certificates list them."""
-
-    def __init__(self) -> None:
-        self.made: list[dict[str, Any]] = []
-
-    def at(self, asked: int, first: Limits) -> Limits:
-        """The limits that hold once so many batches were asked for; at first it was these."""
-        for change in reversed(self.made):
-            if change["asked"] <= asked:  # in replays all changes are known in advance
-                return Limits.of(change)
-        return first
-
-    def certified(self, skipped: Sequence[int]) -> list[dict[str, Any]]:
-        """The changes, by batches that say something: those that do not have no number."""
-        return [
-            change | {"asked": change["asked"] - sum(n < change["asked"] for n in skipped)}
-            for change in self.made
-        ]
 
 
 class Remaining(NamedTuple):

@@ -130,31 +130,21 @@ class _Change:
         self._change, self._problem = change, problem
 
     def apply(self, run: Run) -> None:
-        """Add or retire them."""
         change, problem = self._change, self._problem
         said = {name: change[name] for name in ("reason", "by", "at")}
-        if problem.pairing is not None:
-            self._paired(run, said)
-        elif change["change"] == ADDED:
-            arms, width = change["arms"], change["features"][1]
-            scales = problem.noise_kind.scales
-            own = None if scales is None else scales[arms]
-            names = [problem.labels[arm] for arm in arms]
-            prices = None if problem.costs is None else problem.costs[arms]
-            run.add(problem.arms[arms, :width], names, noise=own, costs=prices, **said)
-        else:
-            run.retire(problem.labels[change["arms"][0]], **said)
-
-    def _paired(self, run: Run, said: dict[str, Any]) -> None:
-        change, problem = self._change, self._problem
-        names = [problem.candidate_labels[option] for option in change["arms"]]
-        if change["change"] == ADDED:
-            costs = problem.costs
-            if costs is not None:
-                costs = costs_of_options(costs, problem.n_candidates)[change["arms"]]
-            run.add(None, names, costs=costs, **said)
-        else:
+        options, costs = change["arms"], problem.costs
+        names = [problem.option_labels[option] for option in options]
+        if change["change"] != ADDED:
             run.retire(names[0], **said)
+            return
+        rows = noise = None
+        if problem.pairing is None:
+            rows, scales = problem.arms[options, : change["features"][1]], problem.noise_kind.scales
+            noise = None if scales is None else scales[options]
+        elif costs is not None:
+            costs = costs_of_options(costs, problem.n_candidates)
+        costs = None if costs is None else costs[options]
+        run.add(rows, names, noise=noise, costs=costs, **said)
 
 
 class _Accepting:
@@ -166,7 +156,6 @@ class _Accepting:
         self._entry = entry
 
     def apply(self, run: Run) -> None:
-        """Accept it."""
         said = {name: self._entry[name] for name in ("reason", "by", "at")}
         run.accept(self._entry["epsilon"][1], **said)
 

@@ -22,9 +22,7 @@ from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, PendingBatches, check_open
 from surepick.run.changes import (
     ACCEPTED,
-    LimitChanges,
     Limits,
-    OptionChanges,
     Options,
     Remaining,
     addition,
@@ -32,6 +30,7 @@ from surepick.run.changes import (
     check_budget,
     retirement,
     said,
+    take_effect,
 )
 from surepick.run.codec import check_columns, contents, dumps, read_saved, refusing_damage
 from surepick.run.details import Unmeasured, counted
@@ -93,7 +92,13 @@ class Run:
         self.goes_on = False  # in replays: options will come, or go
         self._record = Record(problem.n_arms)
         self._pending = PendingBatches()
-        self._options, self._limits = OptionChanges(), LimitChanges()
+        self.waiting: list[dict[str, Any]] = []  #: changes of options, for the end of the block
+        #: options that came and went, as certificates list them
+        self.option_changes: list[dict[str, Any]] = []
+        #: what was accepted as close enough from some moment on, likewise
+        self.accepted: list[dict[str, Any]] = []
+        #: changes of what may be measured, likewise
+        self.limit_changes: list[dict[str, Any]] = []
         self._past: dict[str, Any] | None = None
         self.waits: Waiting | None = None  #: what an answer waits for; only in reports of traffic
         self.conditions: tuple[Condition, ...] = ()  #: of its promise, beside what the record shows
@@ -141,7 +146,7 @@ class Run:
     @property
     def stopped(self) -> bool:
         """Whether there is an answer."""
-        decided = self.state.finished and not self._options.waiting and not self.goes_on
+        decided = self.state.finished and not self.waiting and not self.goes_on
         if decided and self.waits is not None:
             decided = self.waits.done(self)
         return decided or self.ended or self._spent_out
@@ -192,7 +197,7 @@ class Run:
         Batches are told in the order in which they were asked for; :meth:`ask` gives the first. In
         replays ``put`` may put other pulls in the place of those that would be asked for.
         """
-        if self._options.waiting:  # what is open is finished before options come and go
+        if self.waiting:  # what is open is finished before options come and go
             return None
         told = self.batches - len(self.skipped)
         now, left = self.ask(), self._left(beside_pending=True)
@@ -395,16 +400,6 @@ class Run:
 
     # -- options that come and go ----------------------------------------------------------
     @property
-    def option_changes(self) -> list[dict[str, Any]]:
-        """Options that came and went, as certificates list them."""
-        return self._options.made
-
-    @property
-    def waiting(self) -> list[dict[str, Any]]:
-        """Changes of options that wait for the end of the block."""
-        return self._options.waiting
-
-    @property
     def retired(self) -> tuple[int, ...]:
         """Options that were retired."""
         gone = self.state.retired
@@ -416,7 +411,7 @@ class Run:
         return self._options_ahead().problem
 
     def _options_ahead(self) -> Options:
-        return Options(self.problem, frozenset(self.retired)).after(self._options.waiting)
+        return Options(self.problem, frozenset(self.retired)).after(self.waiting)
 
     def add(
         self,
@@ -502,11 +497,6 @@ class Run:
         return self._change_options(change | said(reason, who), after)
 
     @property
-    def accepted(self) -> list[dict[str, Any]]:
-        """What was accepted from some moment on, as certificates list it."""
-        return self._options.accepted
-
-    @property
     def epsilon_ahead(self) -> float:
         """What is close enough once all that waits is in effect."""
         waiting = [one["epsilon"] for one in self.waiting if one["change"] == ACCEPTED]
@@ -576,9 +566,9 @@ class Run:
             raise RunStateError("the limit of measurements is reached: allow more first (limit)")
 
     def _change_options(self, change: dict[str, Any], after: int) -> bool:
-        self._options.waiting.append(change | ({"after": after} if after > self.batches else {}))
+        self.waiting.append(change | ({"after": after} if after > self.batches else {}))
         self._let_options_change()
-        return not self._options.waiting
+        return not self.waiting
 
     def all_changed(self) -> Run:
         """A copy in which all changes that wait are in effect; to look at."""
@@ -590,40 +580,39 @@ class Run:
 
     def _let_options_change(self) -> None:
         """Let changes that wait take effect, if nothing is open."""
-        while self._options.due(self.batches) and not self._pending and self.state.at_rest:
-            first = self._options.waiting[0]
-            if first["change"] == ACCEPTED and self.state.finished:  # it is decided without that
-                self._options.waiting.pop(0)
+        while self.waiting and not self._pending and self.state.at_rest:
+            if self.waiting[0].get("after", 0) > self.batches:
+                return
+            change, told = self.waiting.pop(0), len(self._record.log)
+            if change["change"] == ACCEPTED:
+                if not self.state.finished:  # else it is decided without that
+                    self._accept_now(change, told)
                 continue
-            if first["change"] == ACCEPTED:
-                told = len(self._record.log)
-                new = self._options.accept(self.algorithm.epsilon, told)
-                self.algorithm = self._accepting(new)
-                self.state.accept(self.algorithm)
-                continue
-            self.state.fresh = first.get("seed")
-            before = (self.problem, self.state.retired, len(self._record.log))
-            self.problem, gone = self._options.take_effect(*before)
+            self.state.fresh = change.get("seed")
+            before = (self.problem, self.state.retired)
+            self.problem, gone, listed = take_effect(change, *before, told)
+            self.option_changes.append(listed)
             self._record.grow(self.problem.n_arms - len(self.pulls))
             self.state.turn(self.problem, gone)
             if self.waits is not None and not self.state.finished:
                 self.waits.reopen()
 
+    def _accept_now(self, change: dict[str, Any], told: int) -> None:
+        steps = [self.algorithm.epsilon, change["epsilon"]]
+        listed = {name: change[name] for name in ("reason", "by", "at")}
+        listed |= {"epsilon": steps, "batch": told, "changes": len(self.option_changes)}
+        self.accepted.append(listed)
+        self.algorithm = self._accepting(change["epsilon"])
+        self.state.accept(self.algorithm)
+
     # -- how much may be measured ----------------------------------------------------------
     @property
     def limits(self) -> Limits:
         """Those that hold now."""
-        first = Limits(self.algorithm.max_samples, self.algorithm.budget)
-        return self._limits.at(self.asked, first)
-
-    @property
-    def limit_changes(self) -> list[dict[str, Any]]:
-        """Changes of what may be measured, in order, as certificates list them."""
-        return self._limits.made
-
-    @limit_changes.setter
-    def limit_changes(self, changes: list[dict[str, Any]]) -> None:
-        self._limits.made = changes
+        for change in reversed(self.limit_changes):
+            if change["asked"] <= self.asked:  # in replays all changes are known in advance
+                return Limits.of(change)
+        return Limits(self.algorithm.max_samples, self.algorithm.budget)
 
     @property
     def spent(self) -> float:
@@ -680,13 +669,13 @@ class Run:
         new = self.limits.but(max_samples, budget)
         if self.ended:
             raise RunStateError("it was stopped for good and cannot continue: start a new study")
-        if self.state.finished and not self._options.waiting:  # other options may have it go on
+        if self.state.finished and not self.waiting:  # other options may have it go on
             raise RunStateError("it has its answer and needs no more measurements")
         if new == self.limits:
             raise InvalidInputError("max_samples, budget: the study already has these limits")
         self._left(new, beside_pending=True).check(out=bool(self._pending))
         change = {"asked": self.asked, **new._asdict(), **said(reason, who)}
-        self._limits.made.append(change)
+        self.limit_changes.append(change)
         return new
 
     # -- what its promise rests on ---------------------------------------------------------
@@ -725,7 +714,7 @@ class Run:
         past = self._past or {"batches": [], "evidence": False}
         rests = rests_of(
             *(self.algorithm, self.problem, past["batches"] + self._record.log),
-            *(past["evidence"], looked_again(changes), bool(self._options.made)),
+            *(past["evidence"], looked_again(changes), bool(self.option_changes)),
             joined(self.conditions, conditions),
         )
         return promise_ahead(self.algorithm, self.state, rests, self.problem.noise_kind)
@@ -751,7 +740,7 @@ class Run:
             left = plural(len(self.active), "candidate is", "candidates are")
             left += f" still in after {plural(self.samples, 'pull')}"
             raise RunStateError(f"the run has not stopped yet: {left}")
-        record = self._record
+        record, skipped = self._record, self.skipped
         answer = answer_of(
             *(self.algorithm, self.problem, self.state, joined(self.conditions, conditions)),
             record={
@@ -760,9 +749,12 @@ class Run:
                 "order": self.order_seed,
                 "stopped": "by hand" if self.ended else None,
                 "corrections": list(changes),
-                "options": list(self._options.made),
-                "accepted": list(self._options.accepted),
-                "limits": self._limits.certified(self.skipped),
+                "options": list(self.option_changes),
+                "accepted": list(self.accepted),
+                "limits": [  # by batches that say something: the others have no number
+                    change | {"asked": change["asked"] - sum(n < change["asked"] for n in skipped)}
+                    for change in self.limit_changes
+                ],
             },
             pulls=record.pulls,
             batches=self.batches,
@@ -801,10 +793,10 @@ class Run:
                 "past": self._past,
                 "skipped": self.skipped,
                 "ended": self.ended,
-                "turns": self._options.made,
-                "limits": self._limits.made,
-                "accepted": self._options.accepted,
-                "waiting": self._options.waiting,
+                "turns": self.option_changes,
+                "limits": self.limit_changes,
+                "accepted": self.accepted,
+                "waiting": self.waiting,
                 "open": None if now is None else now.pulls.columns(),
                 "waits": None if self.waits is None else self.waits.save(),
                 "conditions": written(self.conditions),
@@ -841,10 +833,10 @@ class Run:
         run._past = saved["past"]
         run.waits = Waiting.of(saved["waits"])
         run.conditions = read_stated(saved["conditions"])
-        run._options.made = list(saved["turns"])
-        run._options.accepted = list(saved["accepted"])
-        run._options.waiting = list(saved["waiting"])
-        run._limits.made = list(saved["limits"])
+        run.option_changes = list(saved["turns"])
+        run.accepted = list(saved["accepted"])
+        run.waiting = list(saved["waiting"])
+        run.limit_changes = list(saved["limits"])
         run.state.load(saved["state"])
         if saved["open"] is not None or saved["ahead"]:
             own = (problem.n_arms, run.state, run.order_seed)

@@ -10,7 +10,7 @@ from typing import Any
 
 from surepick.errors import CertificateError, FormatError, SurepickError, UnknownStudyError
 from surepick.run import verify
-from surepick.run.words import verdict
+from surepick.run.verify import verdict
 from surepick.server import acts, creation, messages, models, told
 from surepick.server.bodies import parsed, valid
 from surepick.server.settings import Settings

@@ -244,10 +244,7 @@ class OwnPast:
 
 def _mean_log(logs: FloatArray, n: int) -> float:
     """Log of a sum of exponentials over n."""
-    top = float(logs.max(initial=-math.inf))
-    if top == -math.inf:
-        return top
-    return top + math.log(float(np.exp(logs - top).sum()) / n)
+    return float(np.logaddexp.reduce(logs)) - math.log(n)
 
 
 def _sigmoid(x: FloatArray) -> FloatArray:

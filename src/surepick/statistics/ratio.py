@@ -59,8 +59,7 @@ class RatioTest:
     @property
     def log_evidence(self) -> float:
         """Against assignment by the shares, as a logarithm."""
-        top = float(self._logs.max())
-        return top + math.log(float(np.exp(self._logs - top).mean()))
+        return float(np.logaddexp.reduce(self._logs)) - math.log(len(self._logs))
 
     def off(self) -> list[int]:
         """Options that got far more or less than their share, worst first."""

@@ -16,7 +16,7 @@ from surepick.errors import InvalidInputError, RunStateError
 from surepick.run.certificate import fingerprint
 from surepick.run.doubts import without_guarantee
 from surepick.run.order import Draws
-from surepick.run.words import verdict
+from surepick.run.verify import verdict
 
 
 def chances(*strengths):

@@ -15,8 +15,8 @@ from surepick.errors import CertificateError, InvalidInputError, RunStateError
 from surepick.report.colleague import study_page
 from surepick.run.certificate import fingerprint
 from surepick.run.report import tell_report
+from surepick.run.verify import verdict
 from surepick.run.waiting import Waiting
-from surepick.run.words import verdict
 from surepick.storage.memory import MemoryStorage
 from surepick.study.chain import check_chain
 from surepick.study.traffic.block import told_of

@@ -56,8 +56,7 @@ def typical(scales: FloatArray) -> float:
 
 def log_mean(logs: FloatArray) -> float:
     """log of the mean of exp(logs)."""
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).mean()))
+    return float(np.logaddexp.reduce(logs)) - math.log(len(logs))
 
 
 _AS_MANY = 3.0  # measurements of an arm that those of all arms count for

@@ -9,8 +9,7 @@ from typing import Any
 
 from surepick.algorithms.limits.limit import Limit
 from surepick.arrays.types import FloatArray
-from surepick.promise import NOBODY, PROVEN
-from surepick.run.words import sureness
+from surepick.promise import NOBODY, PROVEN, sureness
 from surepick.statistics.own_past import Moved
 from surepick.text import typed
 
