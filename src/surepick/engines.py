@@ -43,7 +43,6 @@ class Serial:
     def run(
         self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield each task with its result."""
         for task in tasks:
             yield task, function(task)
 
@@ -65,7 +64,6 @@ class Processes:
     def run(
         self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield each task with its result, as they finish."""
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -114,7 +112,6 @@ class Dask:
     def run(
         self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield each task with its result, as they finish."""
         try:
             from distributed import Client, as_completed
         except ImportError:

@@ -111,11 +111,9 @@ class Stopped:
     left: int  #: options that are left, or undecided
 
     def said(self, noun: str, state: str) -> str:
-        """Exactly."""
         return f"stopped {self.how} with {self.left} {noun}{'s' if self.left > 1 else ''} {state}"
 
     def plainly(self, state: str) -> str:
-        """In plain words."""
         return f"was stopped {self.how.plain} with {plural(self.left, 'option')} {state}"
 
 
@@ -278,7 +276,6 @@ the answer lists.
         return f"This holds {', '.join(holds)}." if holds else ""
 
     def _sure(self) -> str:
-        """How sure it is."""
         what = self.what
         if what is None or what.chance in (FOR_CERTAIN, AS_SAID):
             return ""

@@ -96,7 +96,6 @@ class Likely:
         self._ties = float((results == 0.5).mean())
 
     def draw(self, rng: np.random.Generator) -> Judge:
-        """One of them."""
         fitted = self._fitted
         strengths = rng.multivariate_normal(fitted.values, fitted.covariance, method="eigh")
         left = 1 / (1 + math.exp(-fitted.bias))

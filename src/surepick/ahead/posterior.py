@@ -26,13 +26,7 @@ _NEAR = 0.1  # of the way to a bound that drawn means come close to it
 
 
 class Posterior:
-    """What a run has measured, ready to draw truths from; None of it guides any guarantee.
-
-    Parameters
-    ----------
-    run
-        With some rewards told, and scales that are known or estimated.
-    """
+    """What a run has measured, ready to draw truths from; None of it guides any guarantee."""
 
     def __init__(self, run: Run) -> None:
         self.problem = problem = run.problem_ahead  # with options that wait to come in

@@ -32,15 +32,7 @@ _NAMES = ("cupy", "numpy", "torch", "torch:cpu", "torch:cuda")
 
 
 class Backend:
-    """One array library on one device.
-
-    Parameters
-    ----------
-    name
-        ``"numpy"``, ``"torch"`` or ``"cupy"``.
-    device
-        The library's own device object or name; None for NumPy.
-    """
+    """One array library on one device."""
 
     def __init__(self, name: str, device: Any = None) -> None:
         self.name, self.device = name, device
@@ -69,7 +61,6 @@ class Backend:
 
     # -- between host and device -----------------------------------------------------------
     def host(self, array: Any) -> NDArray[Any]:
-        """As a NumPy array."""
         if self.name == "torch":
             return array.detach().cpu().numpy()
         return array.get() if self.name == "cupy" else np.asarray(array)
@@ -180,7 +171,6 @@ class Backend:
         return found
 
     def image(self, array: Any, matrix: FloatArray) -> Any:
-        """``array @ matrix``, on the device, in one piece."""
         xp, there = self.xp, self.put(matrix)
         out = xp.empty((array.shape[0], matrix.shape[1]), dtype=xp.float64, device=self.device)
         for rows in self.blocks(array):
@@ -188,7 +178,6 @@ class Backend:
         return out
 
     def product(self, array: Any, vector: FloatArray) -> Any:
-        """``array @ vector``, on the device."""
         xp, there = self.xp, self.put(vector)
         if self.on_gpu:
             return xp.matmul(array, there)
@@ -226,7 +215,6 @@ class Backend:
         return where[order], self.rows(values, where[order])
 
     def nonzero(self, mask: Any) -> Any:
-        """Indices where a mask is true, on the device."""
         return self.xp.nonzero(mask)[0]
 
     def special(self, name: str) -> Any:

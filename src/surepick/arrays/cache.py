@@ -60,13 +60,11 @@ class PlanCache:
         return made
 
     def clear(self) -> None:
-        """Drop everything."""
         with self._lock:
             self._plans.clear()
             self._held = 0
 
     def forget(self, key: Any) -> None:
-        """Drop what is stored under ``key``."""
         with self._lock:
             self._held -= self._plans.pop(key, (None, 0))[1]
 

@@ -170,7 +170,6 @@ def _append(column: FloatArray, i: int, units: FloatArray, upper: FloatArray) ->
 
 
 def _inverse(upper: FloatArray) -> FloatArray:
-    """Of an upper triangle."""
     found = np.eye(len(upper))
     for i in range(len(upper) - 1, -1, -1):
         found[i] -= (upper[i, i + 1 :, None] * found[i + 1 :]).sum(axis=0)

@@ -150,15 +150,7 @@ def table_digest(table: Any, backend: Backend) -> str:
 
 
 def read_parquet(path: str | Path, features: list[str] | None = None) -> FloatArray:
-    """Numeric columns of a Parquet file as one float64 matrix, read piece by piece.
-
-    Parameters
-    ----------
-    path
-        The file.
-    features
-        Names of the columns, in order; by default all numeric ones.
-    """
+    """Numeric columns of a Parquet file as one float64 matrix, read piece by piece."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

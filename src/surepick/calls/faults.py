@@ -74,7 +74,6 @@ class Fault:
 
     @property
     def again(self) -> bool:
-        """Whether it makes sense to try again."""
         return self.kind in ("refused", "passing", "unknown")
 
 
@@ -166,7 +165,6 @@ class InARow:
         return self._last > 0
 
     def worked(self) -> None:
-        """A call gave its score."""
         self.moment += 1
         self.count, self._last = 0, self.moment
         self._which.clear()
@@ -214,7 +212,6 @@ def _by_type(error: BaseException, after: float | None) -> Fault | None:
 
 
 def _status(error: BaseException) -> int | None:
-    """The status of the answer that an error stands for."""
     response = getattr(error, "response", None)
     if isinstance(response, Mapping):  # botocore
         found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
@@ -233,7 +230,6 @@ def _is_status(found: Any) -> bool:
 
 
 def _after(error: BaseException) -> float | None:
-    """Seconds after which to come back, where an error says it."""
     own = getattr(error, "retry_after", None)
     if isinstance(own, int | float) and not isinstance(own, bool):
         return max(0.0, float(own))

@@ -240,7 +240,6 @@ class Kept:
 
     @property
     def known(self) -> Mapping[Key, Any]:
-        """All that is known."""
         return self._known
 
     # -- what comes to be known ---------------------------------------------------------------
@@ -389,7 +388,6 @@ class Kept:
     # -- what was known before ------------------------------------------------------------------
     @property
     def _what(self) -> str:
-        """What the functions are called."""
         names = [
             getattr(one, "__qualname__", type(one).__name__) for one in self.functions.values()
         ]

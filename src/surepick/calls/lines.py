@@ -43,7 +43,6 @@ class Lines:
 
     @classmethod
     def at(cls, path: Path) -> Lines:
-        """Those of this path."""
         path = path.absolute()
         with _OPENING:
             return _OPEN.setdefault(path, cls(path))
@@ -109,7 +108,6 @@ class Lines:
             return True
 
     def let_go(self, name: str) -> None:
-        """Let others have it."""
         with self._lock:
             if name in self._held:
                 self._held.discard(name)

@@ -38,7 +38,6 @@ class Failed:
     key: Any = None  #: under what it is known
 
     def __str__(self) -> str:
-        """What went wrong, in a line."""
         if not self.tries:  # it was said before
             return str(self.error)
         text = f"{type(self.error).__name__}: {self.error!s:.300}".removesuffix(": ")

@@ -128,7 +128,6 @@ class Pace:
         return self._refused
 
     def answered(self) -> None:
-        """A call was answered."""
         self._refused = 0
 
     def pause(self, failures: int) -> float:

@@ -86,7 +86,6 @@ class Version:
         return _text(sorted((name, parts[name]) for name in self.texts))
 
     def digest(self) -> str:
-        """A text of all of it."""
         return _text(sorted(self.common().items()))
 
 
@@ -239,7 +238,6 @@ class _Look:
         return self._digest.hexdigest()[:_DIGITS]
 
     def at(self, value: Any) -> None:
-        """Take it in."""
         self._note(type(value).__qualname__)
         if isinstance(value, _PLAIN):
             self._note(repr(value))

@@ -70,7 +70,6 @@ def _like(problem: Problem, rows: FloatArray, noise: Any, labels: Any, costs: An
 
 
 def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
-    """Costs of the new options; None where options have none."""
     if problem.costs is None:
         if costs is not None:
             raise InvalidInputError(

@@ -20,15 +20,6 @@ Part = TypeVar("Part")
 class Layer(Generic[Part]):
     """The parts that kinds of noise have in one layer.
 
-    Parameters
-    ----------
-    part
-        What it is, for a message.
-    parts
-        Those of the library's own kinds, by their names.
-    of
-        What has these parts, for a message.
-
     Examples
     --------
     >>> from surepick.problem.noise import YesNo

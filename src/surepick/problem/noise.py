@@ -93,12 +93,10 @@ class NoiseKind:
 
     @property
     def given(self) -> Any:
-        """As it was given: what :func:`noise_kind` takes."""
         return self.word
 
     @property
     def written(self) -> Any:
-        """As files have it: what :func:`read_kind` takes."""
         return self.given
 
     @property
@@ -212,7 +210,6 @@ class SymmetricNoise(NoiseKind):
 
     @property
     def written(self) -> None:
-        """Files say it by saying nothing."""
         return None
 
     @property
@@ -699,7 +696,6 @@ class BySegment(YesNo):
 
     @property
     def mix(self) -> str:
-        """The shares in words."""
         said = [f"{100 * s:.4g} % {n}" for n, s in zip(self.names, self.shares, strict=True)]
         return f"{', '.join(said[:-1])} and {said[-1]}"
 

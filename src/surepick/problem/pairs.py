@@ -41,19 +41,15 @@ class Pairing(NamedTuple):
 
     @property
     def ordered(self) -> int:
-        """How many ordered pairs there are."""
         return self.options * (self.options - 1)
 
     def firsts(self, arms: IntArray) -> IntArray:
-        """Who comes first in these pairs."""
         return self._both(arms)[0]
 
     def seconds(self, arms: IntArray) -> IntArray:
-        """Who comes second."""
         return self._both(arms)[1]
 
     def arms(self, firsts: IntArray, seconds: IntArray) -> IntArray:
-        """The arms of these pairs."""
         early, late = np.minimum(firsts, seconds), np.maximum(firsts, seconds)
         return late * (late - 1) + 2 * early + (firsts > seconds)
 
@@ -66,7 +62,6 @@ class Pairing(NamedTuple):
         return np.where(turned == 1, late, early), np.where(turned == 1, early, late)
 
     def of(self, arm: int) -> tuple[int, int]:
-        """First and second of one pair."""
         one = np.array([arm])
         return int(self.firsts(one)[0]), int(self.seconds(one)[0])
 

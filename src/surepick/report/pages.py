@@ -30,7 +30,6 @@ class Page:
         self._parts = [f"<h1>{html.escape(title)}</h1>"]
 
     def heading(self, text: str) -> None:
-        """A section's heading."""
         self._parts.append(f"<h2>{html.escape(text)}</h2>")
 
     def text(self, text: str) -> None:
@@ -61,7 +60,6 @@ class Page:
         )
 
     def render(self) -> str:
-        """The whole page."""
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'

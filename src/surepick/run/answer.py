@@ -77,7 +77,6 @@ class Lift(NamedTuple):
 
     @classmethod
     def all_of(cls, claims: Claims) -> list[Lift]:
-        """Of every candidate."""
         columns = (claims.lift.tolist(), claims.low.tolist(), claims.high.tolist())
         return [cls(*row) for row in zip(*columns)]
 
@@ -439,7 +438,6 @@ def _won(
 def _quantiles(
     problem: Problem, algorithm: Algorithm, batches: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Quantiles of what was measured, where the best one was asked for."""
     p = algorithm.asked.quantile
     if p is None:
         return {}

@@ -184,7 +184,6 @@ class PendingBatches:
         return batch
 
     def save(self) -> dict[str, Any]:
-        """What a saved run says of those that overlap."""
         return {
             "after": None if self.open is None else self.open.after,
             "ahead": [[batch.after, *batch.pulls.columns()] for batch in self._later],
@@ -193,7 +192,6 @@ class PendingBatches:
     def load(
         self, saved: dict[str, Any], run: str, n_arms: int, state: State, seed: int | None
     ) -> None:
-        """Take on what was saved."""
         rows = list(saved["ahead"])
         if saved["open"] is not None:
             rows.insert(0, [saved["after"], *saved["open"]])

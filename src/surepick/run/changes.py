@@ -34,7 +34,6 @@ class Options(NamedTuple):
     retired: frozenset[int]
 
     def after(self, changes: list[dict[str, Any]]) -> Options:
-        """These, once such changes are in effect."""
         problem, gone = self.problem, set(self.retired)
         for change in changes:
             if change["change"] == ADDED:
@@ -206,7 +205,6 @@ class Remaining(NamedTuple):
 
     @property
     def funds(self) -> float:
-        """What pulls may still cost."""
         if self.limits.budget is None:
             return math.inf
         return self.limits.budget - self.problem.cost_of(self.counts)

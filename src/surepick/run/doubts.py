@@ -107,7 +107,6 @@ class InTime:
         }
 
     def load(self, saved: Any) -> None:
-        """Take on what was kept."""
         if saved is None:
             return
         ends = np.cumsum(saved["sizes"])
@@ -188,12 +187,10 @@ class Doubts:
         return found
 
     def save(self) -> dict[str, Any]:
-        """What a saved run says of it."""
         triples = None if self._triples is None else self._triples.save()
         return {"doubts": triples, "in_time": self._in_time.save(), "noticed": self.told}
 
     def load(self, saved: dict[str, Any]) -> None:
-        """Take on what a saved run says."""
         from surepick.statistics.triples import Triples
 
         triples = saved["doubts"]

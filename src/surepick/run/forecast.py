@@ -50,7 +50,6 @@ class Ahead:
         return f"Probably {rough(self.low)} to {rough(self.high)} more {unit}{half}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values, with the text."""
         return asdict(self) | {"text": self.text}
 
     def less(self, told: int) -> Ahead:

@@ -60,25 +60,7 @@ def promise_of(
     limit: Words | None = None,
     stated: Iterable[Condition] = (),
 ) -> Promise:
-    """The promise of a stopped run.
-
-    Parameters
-    ----------
-    batches
-        All that was measured, before the run too.
-    past
-        Whether measurements from before the run are evidence.
-    changed
-        Whether rewards were corrected or withdrawn.
-    by_hand
-        Whether somebody stopped it.
-    turned
-        Whether options were added or retired.
-    limit
-        What stopped it, if neither the question was answered nor somebody did.
-    stated
-        What else it rests on, as those know who measured.
-    """
+    """The promise of a stopped run."""
     left, claims, kind = len(state.active), state.claims(), problem.noise_kind
     model, rests = rests_of(algorithm, problem, batches, past, changed, turned, stated)
     how = stopped_by("by hand") if by_hand or limit is None else limit

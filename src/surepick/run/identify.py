@@ -289,7 +289,6 @@ def _kept(
 
 
 def _read(problem: Problem, value: Any) -> Any:
-    """What was measured, if it can be."""
     if not isinstance(value, Mapping):
         return problem.noise_kind.score(value)
     kinds = {REWARD: problem.noise_kind, **problem.numbers}
@@ -420,7 +419,6 @@ def unusual(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_overrides(algorithm: Algorithm, settings: dict[str, Any]) -> None:
-    """Refuse settings that differ from those which a configured algorithm brings."""
     usual = {"delta": 0.05, "epsilon": 0.0, "max_samples": None, "budget": None}
     for name, default in usual.items():
         given, brought = settings[name], getattr(algorithm, name)

@@ -97,15 +97,6 @@ def as_seed(saved: Any) -> int | None:
 class Order:
     """The pulls of a batch in the order in which they are handed out.
 
-    Parameters
-    ----------
-    batch
-        Number of the batch.
-    pulls
-        What it asks for.
-    seed
-        The seed of the run's orders.
-
     Examples
     --------
     >>> order = Order(0, Pulls(np.array([3, 7]), np.array([2, 1])), seed=1)
@@ -151,11 +142,9 @@ class Order:
         return np.lexsort((keys, self.arms_of(numbers)))
 
     def arms_of(self, numbers: IntArray) -> IntArray:
-        """The arms of the pulls with these numbers."""
         return self._pulls.arms[self.rows_of(numbers)]
 
     def rows_of(self, numbers: IntArray) -> IntArray:
-        """The rows of the pulls with these numbers."""
         return np.searchsorted(self._firsts, numbers, side="right") - 1
 
     def _numbers(self, first: int, last: int) -> IntArray:
@@ -252,7 +241,6 @@ class Draws:
         return scrambled(start + np.arange(count, dtype=np.uint64))
 
     def of(self, batch: int) -> Draws:
-        """Those of another batch."""
         return Draws(self.seed, batch)
 
 

@@ -88,7 +88,6 @@ def split_past(
 
 
 def _further(state: State, parts: list[ToldPulls]) -> dict[str, list[Any]]:
-    """Further numbers of a block, as they are recorded."""
     return {
         one.name: [part.sums, part.spreads if one.spread else None]
         for one, part in zip(state.further, parts, strict=True)

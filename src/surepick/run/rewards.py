@@ -239,13 +239,11 @@ class Record:
         return bool(self.log) and "stratum" in self.log[-1]
 
     def add(self, told: ToldPulls) -> None:
-        """Count what was told."""
         self.samples += told.pulls.total
         np.add.at(self.pulls, told.pulls.arms, told.pulls.counts)
         np.add.at(self.sums, told.pulls.arms, told.sums)
 
     def add_totals(self, pulls: IntArray, sums: FloatArray) -> int:
-        """Count pulls and sums of every arm; how many pulls these are."""
         made = int(pulls.sum())
         self.pulls += pulls
         self.sums += sums
@@ -258,7 +256,6 @@ class Record:
         self.log.append(logged(*told, after) | said)
 
     def told(self, first: int = 0) -> list[ToldPulls]:
-        """What was told batch by batch, from this number on."""
         return [unlogged(batch) for batch in self.log[first:]]
 
     def with_past(self, batches: list[dict[str, Any]]) -> tuple[IntArray, FloatArray]:
@@ -270,16 +267,13 @@ class Record:
         return counts, sums
 
     def as_one(self) -> list[dict[str, Any]]:
-        """All pulls as one batch of a log."""
         return in_total(self.pulls, self.sums)
 
     def grow(self, count: int) -> None:
-        """So many arms more."""
         self.pulls = np.append(self.pulls, np.zeros(count, dtype=np.int64))
         self.sums = np.append(self.sums, np.zeros(count))
 
     def load(self, pulls: IntArray, sums: FloatArray, log: list[dict[str, Any]]) -> None:
-        """Take on what was saved."""
         self.pulls, self.sums, self.log, self.samples = pulls, sums, log, int(pulls.sum())
 
 

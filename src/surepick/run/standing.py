@@ -161,15 +161,7 @@ def standing_of(
     totals: tuple[IntArray, FloatArray],
     pulls: IntArray,
 ) -> Standing:
-    """What is known in a run.
-
-    Parameters
-    ----------
-    totals
-        Measurements of each arm that count, past ones too, and their sums.
-    pulls
-        Pulls of each arm.
-    """
+    """What is known in a run."""
     claims, estimates = claims_now(problem, state), _estimates(problem, state, totals)
     leader = None if estimates is None else int(state.leader())
     if estimates is not None and leader is not None:

@@ -207,15 +207,7 @@ class _Known(NamedTuple):
 
 
 def promise_stated(body: dict[str, Any], said: Stated) -> Promise:
-    """What a certificate promises.
-
-    Parameters
-    ----------
-    body
-        The certificate.
-    said
-        The parts of its sentence, from the verifier.
-    """
+    """What a certificate promises."""
     known, delta = _known(body, said), float(body["delta"])
     needs = (said.needs,) if said.needs else ()
     stopped = Stopped(stopped_by(said.stopped, said.limit), said.left) if said.stopped else None
@@ -335,7 +327,6 @@ def verdict(result: Verification) -> list[str]:
 
 
 def _how_far(why: str) -> str:
-    """How far a run could not be repeated, and why."""
     for outcome, how in (("in part", " in full"), ("not exactly", " exactly")):
         if why.startswith(f"{outcome}: "):
             return f"{how}: {why.removeprefix(f'{outcome}: ')}"

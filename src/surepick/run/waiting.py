@@ -88,12 +88,10 @@ class Waiting:
         self.over = False
 
     def save(self) -> dict[str, Any]:
-        """As JSON-ready values."""
         return dict(vars(self))
 
     @classmethod
     def of(cls, saved: dict[str, Any] | None) -> Waiting | None:
-        """What :meth:`save` wrote."""
         if saved is None:
             return None
         made = cls()

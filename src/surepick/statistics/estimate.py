@@ -67,14 +67,6 @@ class LeastSquares:
         still holds. And little is lost: where all widths are at most eps, a point that is more
         than 2·eps below the best one is beaten by the one with the highest estimate, which is
         at least as high as the estimate of the best.
-
-        Parameters
-        ----------
-        points : array of any library, (n, d)
-        level
-            Error probability of each one-sided comparison.
-        threshold
-            Width of all comparisons, instead of their own.
         """
         backend = backend_of(points)
         if points.shape[0] <= cutoffs.EVERY_PAIR:

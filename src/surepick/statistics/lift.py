@@ -58,7 +58,6 @@ class Lifts:
         self._weights: FloatArray = np.zeros(n)
 
     def add(self, seen: Sums) -> None:
-        """A period; on the first nothing is bet."""
         n, k = seen.counts, self.control
         if n[k]:
             weights = n * n[k] / (n + n[k])

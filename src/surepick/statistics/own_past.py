@@ -113,7 +113,6 @@ class OwnPast:
         self.found: list[Moved] = []  #: alarms, in the order in which they were raised
 
     def add(self, visits: IntArray | FloatArray, hits: IntArray | FloatArray) -> None:
-        """A period: visits and successes of every option."""
         n, s = visits[: self._n].astype(np.float64), hits[: self._n].astype(np.float64)
         i, j = self._first, self._second
         both = (n[i] > 0) & (n[j] > 0)
@@ -201,7 +200,6 @@ class OwnPast:
 
     @property
     def _last(self) -> int:
-        """The period that was looked at last."""
         return self._begun + len(self._hits) - 1
 
     def _own_move(self, option: int) -> float:

@@ -42,7 +42,6 @@ class RatioTest:
         self._logs: FloatArray = np.zeros(len(CONCENTRATIONS))  # log capital of each account
 
     def add(self, shares: FloatArray, counts: IntArray | FloatArray) -> None:
-        """A period; an option without a share must have no visitors."""
         sent = shares > 0.0
         p, n = shares[sent], counts[sent].astype(np.float64)
         past = float(self.expected.sum())

@@ -24,11 +24,6 @@ _ROUNDS = 20  # in which rates and levels are fitted
 def scatter(periods: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:
     """How many times as much successes scatter, and the log of what speaks for more than once.
 
-    Parameters
-    ----------
-    periods
-        Visitors and successes of each option, period by period.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)

@@ -44,7 +44,6 @@ class Spent:
 
     @property
     def total(self) -> float:
-        """All of them together."""
         return math.fsum(self.shares.values())
 
 

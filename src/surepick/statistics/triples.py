@@ -57,7 +57,6 @@ class Triples:
 
     @property
     def count(self) -> int:
-        """Triples so far."""
         return int(sum(row[0] for row in self.arms.values()))
 
     def add(self, arms: IntArray, rewards: FloatArray) -> None:
@@ -106,13 +105,11 @@ class Triples:
         return sorted((arm for arm in found if found[arm] > 1.0), key=lambda arm: -found[arm])
 
     def save(self) -> dict[str, Any]:
-        """Its memory."""
         rows = np.array(list(self.arms.values()))
         return {"of": self.n_arms, "arms": list(self.arms), "rows": rows, "most": self.log_evidence}
 
     @classmethod
     def load(cls, memory: dict[str, Any]) -> Triples:
-        """What :meth:`save` made."""
         found = cls(int(memory["of"]))
         rows = np.array(memory["rows"], dtype=np.float64)
         found.arms = {int(arm): row for arm, row in zip(memory["arms"], rows)}

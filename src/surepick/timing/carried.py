@@ -43,7 +43,6 @@ class Sequence:
         self._blocks: list[tuple[IntArray, FloatArray]] = []
 
     def add(self, options: IntArray, seconds: FloatArray) -> None:
-        """A block: which option was run, and how long it took."""
         self._blocks.append((np.asarray(options), np.asarray(seconds, dtype=float)))
 
     def carries(self) -> bool:

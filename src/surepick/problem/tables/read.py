@@ -52,13 +52,11 @@ class Columns:
         return len(self.rows)
 
     def column(self, name: Any) -> list[Any]:
-        """The cells of one column."""
         if name not in self.cells:
             raise UnknownNameError.among(f"column of {self.where}", name, self.cells)
         return self.cells[name]
 
     def at(self, row: int, name: str) -> str:
-        """A place, in words."""
         return f"{self.where}: column {name!r}, {self.rows[row]}"
 
 

@@ -201,7 +201,6 @@ class _Accounts:
         return other
 
     def add(self, at: IntArray, cell: _Cell, reference: _Reference | None) -> None:
-        """Rewards of options, less those of a reference."""
         fresh = self.sums[at, 0, :, 0].sum(axis=1) == 0
         y = cell.mean if reference is None else cell.mean - reference.mean
         self.origins[at[fresh], 0] = y[fresh]
@@ -311,7 +310,6 @@ class Beside:
         self._kept = np.zeros((size, 2))  # weight and capital of earlier references
 
     def copy(self) -> Beside:
-        """A copy that can be added to without changing the original."""
         other = Beside(self.n_arms)
         other._slots, other._paired = dict(self._slots), dict(self._paired)
         for name in ("_alone", "_others", "_pairs", "_kept"):

@@ -32,7 +32,6 @@ class Timeline:
         self.beside = Beside(n_arms)
 
     def add_pulls(self, arms: Any, rewards: Any) -> None:
-        """A batch of pulls in the order in which they were made."""
         numbers = self.total + np.arange(len(arms))
         self.beside.add(numbers, arms, rewards)
         self.add_numbered(numbers, arms, rewards)
@@ -58,7 +57,6 @@ class Timeline:
         self.total += int(np.sum(counts))
 
     def copy(self) -> Timeline:
-        """A copy that can be added to without changing the original."""
         other = Timeline(len(self.counts))
         other.counts, other.sums = self.counts.copy(), self.sums.copy()
         other.total, other.beside = self.total, self.beside.copy()
@@ -88,21 +86,6 @@ def drift(
     scale_known: bool = True,
 ) -> Finding:
     """Whether rewards of the same arms changed over time.
-
-    Parameters
-    ----------
-    problem
-        For its noise scale.
-    timeline
-        What was measured, in the order of time.
-    level, noise
-        As in :func:`lack_of_fit`.
-    levels_cancel
-        Options are compared with others of the same batch only: what they change by together does
-        no harm, and what they change by on their own is looked for.
-    scale_known
-        Whether ``noise``, or the problem, says how large the noise is. Otherwise nothing can be
-        said about changes of all options; single ones need no scale (:mod:`.beside`).
 
     Examples
     --------

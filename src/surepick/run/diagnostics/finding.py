@@ -72,7 +72,6 @@ class ArmSummary:
 
     @classmethod
     def of(cls, n_arms: int, arms: Any, rewards: Any) -> ArmSummary:
-        """From one arm and one reward per pull."""
         arms, rewards = np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=float)
         counts = np.bincount(arms, minlength=n_arms)
         sums = np.bincount(arms, rewards, n_arms).astype(float)

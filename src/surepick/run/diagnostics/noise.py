@@ -19,15 +19,6 @@ _NAMED = 3
 def skewed_noise(problem: Problem, triples: Triples, *, level: float = 0.01) -> Finding:
     """Whether rewards reach further to one side of their mean than to the other.
 
-    Parameters
-    ----------
-    problem
-        For its labels.
-    triples
-        Rewards of the same arm, three at a time.
-    level
-        Probability of ever raising a false alarm where noise is symmetric.
-
     Examples
     --------
     >>> triples, draw = Triples(2), np.random.default_rng(0)
@@ -67,15 +58,6 @@ _MOST_NAMED = 3
 
 def unequal_noise(problem: Problem, blocks: UnequalScales, *, level: float = 0.001) -> Finding:
     """Whether some arms vary more than others.
-
-    Parameters
-    ----------
-    problem
-        For its labels.
-    blocks
-        How much rewards of the same arm differed, block by block.
-    level
-        Probability of ever raising a false alarm where noise is normal and equal.
 
     Examples
     --------
