@@ -60,6 +60,7 @@ class _Times:
 
     @property
     def runs(self) -> int:
+        """Of all together, without those to warm up."""
         return sum(row.runs for row in self.rows)
 
     def ended(self) -> str:
@@ -134,6 +135,7 @@ class Fastest(_Times):
     promise: Promise | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
+        """What was found, in a few sentences."""
         p, relation, by = self.answer.quantile, FASTEST, ""
         if p is not None:
             relation, by = SHORTEST, percentile(p)
@@ -187,6 +189,7 @@ class Beside(_Times):
     undecided: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        """What was found, in a few sentences."""
         by = f"{100 * self.epsilon:g} %" if self.epsilon else ""
         found = ((self.slower, True), (self.not_slower, False), (self.undecided, None))
         claims = [Claim(who, SLOWER, shown, than=self.than, by=by) for who, shown in found if who]

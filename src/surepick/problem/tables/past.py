@@ -55,6 +55,7 @@ class PastTable:
     def of(
         cls, problem: Problem, arms: Any, rewards: Any, *, evidence: bool, numbers: Any = None
     ) -> PastTable:
+        """From one arm and one reward per measurement, and a list for each further number."""
         counts = np.bincount(arms, minlength=problem.n_arms)
         sums = np.bincount(arms, weights=rewards, minlength=problem.n_arms).astype(np.float64)
         notes = _notes(counts, evidence)
@@ -62,6 +63,7 @@ class PastTable:
 
     @property
     def total(self) -> int:
+        """How many measurements there are."""
         return len(self.arms)
 
 
