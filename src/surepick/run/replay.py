@@ -30,9 +30,9 @@ from surepick.arrays import cutoffs
 from surepick.conditions import read_stated
 from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
-from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
 from surepick.problem.pairs import costs_of_options
+from surepick.problem.problem import read_misfit
 from surepick.run.batch import Batch
 from surepick.run.certificate import plain
 from surepick.run.changes import ADDED, before_changes

@@ -14,8 +14,8 @@ from surepick.algorithms.questions import Best
 from surepick.arrays import cutoffs
 from surepick.conditions import CONDITIONS, aside, duration, read_stated
 from surepick.errors import CertificateError, SurepickError
-from surepick.problem.contents import read_misfit
 from surepick.problem.noise import KnownNoise, NoiseKind, read_kind
+from surepick.problem.problem import read_misfit
 from surepick.promise import (
     IF_ANY,
     NOBODY,

@@ -7,8 +7,8 @@ from typing import Any
 
 from surepick.algorithms.combinations import SHAPES, refused
 from surepick.errors import InvalidInputError, SurepickError
-from surepick.problem.contents import as_misfit
 from surepick.problem.noise import kinds
+from surepick.problem.problem import as_misfit
 from surepick.problem.tables.build import TableProblem
 from surepick.problem.tables.cells import describing, is_numeric, naming
 from surepick.problem.tables.read import Columns

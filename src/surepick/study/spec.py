@@ -27,7 +27,6 @@ from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import SEEDS, positive, risk, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.contents import as_misfit, read_misfit
 from surepick.problem.labels import look_alikes
 from surepick.problem.noise import (
     NoiseKind,
@@ -38,6 +37,7 @@ from surepick.problem.noise import (
     read_numbers,
     usual,
 )
+from surepick.problem.problem import as_misfit, read_misfit
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, OF_PAIRS_TOO, compares, configure, of_pairs, unusual
