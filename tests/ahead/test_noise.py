@@ -58,12 +58,6 @@ def test_gaussian_sums_cost_one_draw_per_arm():
     assert sums.tolist() == (counts * means + 2.0 * np.sqrt(counts) * draws).tolist()
 
 
-def test_bernoulli_sums_are_whole_and_bounded():
-    sums = Bernoulli().sums(np.random.default_rng(0), np.array([0.0, 1.0, 0.5]), COUNTS, 1.0)
-    assert sums[:2].tolist() == [0.0, 10.0]
-    assert sums[2] == round(sums[2])
-
-
 def test_bounded_rewards_stay_in_their_interval():
     one = np.ones(2000, dtype=int)
     rewards = Bounded().sums(np.random.default_rng(0), np.full(2000, 3.0), one, 0.5)

@@ -4,12 +4,9 @@ import io
 import time
 
 import pytest
-from formulaic import Formula
-from hypothesis import given
-from hypothesis import strategies as st
 
 from surepick.errors import InvalidInputError
-from surepick.problem.tables import from_table, grammar
+from surepick.problem.tables import from_table
 from surepick.problem.tables.read import read_csv, read_parquet_content
 
 FIVE = "label,a,b,c,d,e\n" + "".join(f"o{i},{i},{i % 3},{i % 5},{i * i},{-i}\n" for i in range(40))
@@ -91,13 +88,6 @@ def test_a_parquet_file_that_unpacks_to_very_much():
         read_parquet_content(file.getvalue(), "bomb.parquet")
 
 
-def named(formula):
-    """The terms of a formula, each as the texts of its factors."""
-    parsed = grammar.parse(formula)
-    texts = [grammar.text(factor) for factor in parsed.factors]
-    return {frozenset(texts[place] for place in term) for term in parsed.terms if term}
-
-
 def parquet(table):
     import pyarrow.parquet as pq
 
@@ -127,39 +117,3 @@ def test_texts_that_are_repeated_in_a_parquet_file():
         read_parquet_content(parquet(fine), "fine.parquet")
     plain = read_parquet_content(parquet(fine.select(["a", "b"])), "fine.parquet")
     assert plain.cells == {"a": ["x", "y", None], "b": [1.0, 2.0, 3.0]}
-
-
-@pytest.mark.parametrize(
-    "formula",
-    [
-        "a + b",
-        "a*b + C(c)",
-        "(a + b + c)**2",
-        "a:b:c",
-        "a/b",
-        "a*b - a:b",
-        "`a`*log(d + 1)",
-        "C(c)*a",
-    ],
-)
-def test_what_fits_is_counted_as_formulaic_does(formula):
-    theirs = {frozenset(map(str, term.factors)) for term in Formula(formula)} - {frozenset({"1"})}
-    assert named(formula) == {
-        frozenset(f.replace("`", "").replace("C(c)", "c") for f in term) for term in theirs
-    }
-    assert made(FIVE, formula=formula).problem.n_arms == 40
-
-
-pieces = st.recursive(
-    st.sampled_from(["a", "b", "c", "d"]),
-    lambda inner: st.tuples(inner, st.sampled_from(["+", "*", ":"]), inner).map(
-        lambda x: f"({x[0]} {x[1]} {x[2]})"
-    ),
-    max_leaves=8,
-)
-
-
-@given(pieces)
-def test_any_formula_is_counted_as_formulaic_does(formula):
-    theirs = {frozenset(map(str, term.factors)) for term in Formula(formula)} - {frozenset({"1"})}
-    assert named(formula) == theirs

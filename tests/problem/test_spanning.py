@@ -43,9 +43,3 @@ def test_rows_are_spread_over_all_directions(seed, rank):
     rows = lines[np.arange(4 * rank) % rank] * 10.0 ** rng.uniform(-2, 2, size=(4 * rank, 1))
     chosen = spread_rows(rows, rank)
     assert sorted(chosen % rank) == list(range(rank)), "one of each line"
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_spanning_arms_of_any_shape_span(seed):
-    problem = sp.Problem(np.random.default_rng(seed).normal(size=(40, 6)), noise=1.0)
-    assert len(problem.spanning_arms) == independent(problem) == 6

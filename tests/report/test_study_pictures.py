@@ -84,12 +84,6 @@ def test_the_same_study_is_the_same_file_and_labels_are_taken_literally():
     assert first["pdf"].startswith(b"%PDF")
 
 
-def test_of_many_options_the_first_are_shown():
-    seen = view(studied(), top=2)
-    assert [row.label for row in seen.rows] == ["last", view(studied()).rows[1].label]
-    assert seen.hidden == 3
-
-
 @pytest.mark.parametrize(
     ("mean", "percent", "written"),
     [(0.027, True, "2.70 %"), (1.0, True, "100 %"), (4.0, False, "4.000"), (None, True, "")],
@@ -167,13 +161,6 @@ def test_a_report_lists_an_estimate_of_nought_between_the_others(monkeypatch):
     names = ["last", "$5 off", "plain", "&lt;b&gt;bold"]
     places = [table.index(name) for name in names]
     assert places == sorted(places)
-
-
-def test_the_picture_shows_the_estimates_that_tables_have():
-    study = studied(300)
-    status = study.status()
-    shown = {row.label: row.mean for row in view(study).rows}
-    assert shown == dict(zip(status["labels"], status["estimates"], strict=True))
 
 
 def judged(name, most=10**6, **settings):

@@ -1,5 +1,4 @@
 import json
-import math
 
 import numpy as np
 import pytest
@@ -35,13 +34,6 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_what_goes_in_comes_out_to_the_bit(value):
     assert same(value, loads(dumps(value), "it"))
-
-
-@given(st.floats())
-def test_floats_are_exact(value):
-    again = loads(dumps([value]), "it")[0]
-    assert math.copysign(1, again) == math.copysign(1, value) or value != value
-    assert again == value or (again != again and value != value)
 
 
 @pytest.mark.parametrize("size", [0, 1, 64, 65, 1000])

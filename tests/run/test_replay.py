@@ -395,36 +395,6 @@ def test_the_command_says_what_was_done(tmp_path):
     assert call("--no-replay").exit_code == 0
 
 
-def renamed(body):
-    """Whose algorithm nobody knows, so that its pulls cannot be worked out again."""
-    body["algorithm"]["name"] = "of-somebody-else"
-
-
-def elsewhere(body):
-    body["made"]["machine"] = "another kind"
-
-
-@pytest.mark.parametrize(
-    ("change", "words", "said"),
-    [
-        (renamed, ["--replay"], "not a known algorithm here"),
-        (elsewhere, ["--replay"], "batch 0 is not what is asked for"),
-        (elsewhere, [], "batch 0 is not what is asked for"),
-    ],
-)
-def test_pulls_chosen_in_hindsight_are_not_excused(tmp_path, change, words, said):
-    """What a forger writes to get round the replay makes the command fail, and is said first."""
-    body = moved(moved(certificate_of("phases")))
-    change(body)
-    path = tmp_path / "certificate.json"
-    path.write_text(json.dumps(sealed(completed(body)) if change is renamed else completed(body)))
-    done = CliRunner().invoke(cli, ["verify", str(path), *words])
-    assert done.exit_code == 1
-    assert said in done.output.splitlines()[0]
-    told = json.loads(CliRunner().invoke(cli, ["verify", str(path), *words, "--json"]).output)
-    assert told["holds"] is False
-
-
 def test_a_replay_in_part_is_not_complete(tmp_path):
     path = tmp_path / "certificate.json"
     path.write_text(json.dumps(of_study(corrected())))

@@ -451,10 +451,7 @@ def damaged(change):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "cannot be read"),
         ("{", "cannot be read"),
-        ("[" * 100_000, "cannot be read"),
-        (b"\xff\xfe", "cannot be read"),
         (None, "cannot be read"),
         ("[]", "not a saved surepick run"),
         ("null", "not a saved surepick run"),

@@ -47,15 +47,13 @@ def check_past(
         raise InvalidInputError(
             f"past: arms[{i}] is {numbers[i]:g}; arms are numbered from 0 to {problem.n_arms - 1}"
         )
-    if not np.isfinite(values).all():
-        i = int(np.argmin(np.isfinite(values)))
-        raise InvalidInputError(f"past: rewards[{i}] is {values[i]}; rewards must be finite")
-    bad = problem.noise_kind.impossible(values)
+    kind, why = problem.noise_kind, "; rewards must be finite"
+    bad = np.flatnonzero(~np.isfinite(values))
+    if not len(bad):
+        bad, why = kind.impossible(values), f", but {kind.rule}"
     if len(bad):
-        raise InvalidInputError(
-            f"past: rewards[{bad[0]}] is {values[bad[0]]:g}, but {problem.noise_kind.rule}"
-        )
-    return numbers.astype(np.int64), problem.noise_kind.cut(values)
+        raise InvalidInputError(f"past: rewards[{bad[0]}] is {values[bad[0]]:g}{why}")
+    return numbers.astype(np.int64), kind.cut(values)
 
 
 def split_past(

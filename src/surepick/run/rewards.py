@@ -32,20 +32,16 @@ def check_rewards(problem: Problem, batch: Batch, arms: IntArray, rewards: Any) 
         raise InvalidInputError(
             f"rewards must have one entry per pull: {batch.size} expected, {len(values)} given"
         )
-    bad = np.flatnonzero(~np.isfinite(values))
+    kind, bad, but = problem.noise_kind, np.flatnonzero(~np.isfinite(values)), ""
+    if not len(bad):
+        bad, but = kind.impossible(values), f", but {kind.rule}"
     if len(bad):
         arm = int(arms[bad[0]])
         raise InvalidInputError(
-            f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]}; {_AGAIN}"
+            f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]:g}{but}; "
+            f"{_AGAIN}"
         )
-    bad = problem.noise_kind.impossible(values)
-    if len(bad):
-        arm = int(arms[bad[0]])
-        raise InvalidInputError(
-            f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]:g}, but "
-            f"{problem.noise_kind.rule}; {_AGAIN}"
-        )
-    return problem.noise_kind.cut(values)
+    return kind.cut(values)
 
 
 def sums_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
@@ -161,12 +157,6 @@ def unlogged(batch: dict[str, Any]) -> ToldPulls:
     return ToldPulls(pulls, batch["sums"], batch.get("spreads"), numbers)
 
 
-def in_total(counts: IntArray, sums: FloatArray) -> list[dict[str, Any]]:
-    """All pulls as one batch of a log."""
-    whole = Pulls.from_counts(counts)
-    return [logged(whole, sums[whole.arms])]
-
-
 #: names, as objects
 TextArray = NDArray[np.object_]
 _LONGEST = 200  # characters of a name
@@ -267,7 +257,9 @@ class Record:
         return counts, sums
 
     def as_one(self) -> list[dict[str, Any]]:
-        return in_total(self.pulls, self.sums)
+        """All pulls as one batch of a log."""
+        whole = Pulls.from_counts(self.pulls)
+        return [logged(whole, self.sums[whole.arms])]
 
     def grow(self, count: int) -> None:
         self.pulls = np.append(self.pulls, np.zeros(count, dtype=np.int64))

@@ -2,9 +2,15 @@
 
 Where visitors of a site are reported, a decision ends nothing yet. One more report comes at least,
 and as many as it takes until the time that was asked for is over and every lead that was decided in
-the second half of the study shows again in the reports since then (:mod:`surepick.statistics.
-confirmed`). If they have not after as many reports as the decision took (and a week of days), it is
-over as well, without a guarantee.
+the second half of the study shows again in the reports since then. If they have not after as many
+reports as the decision took (and a week of days), it is over as well, without a guarantee.
+
+*Why.* Bots on the day that decides, or a novelty that wears off, are in the reports up to the
+decision; they are not, or less so, in those that come later. So each lead must show in these alone,
+by at least one standard error. The lead of one option over another is the average over periods of
+what they differ by within each (weights nk/(n + k) with n and k visits), so levels and shares that
+change do not matter. Where a limit is a number, an option's distance to it is the average over its
+visits.
 
 *Waiting does no harm.* What is named with a guarantee was decided, by bets alone; nothing is bet
 on reports that come later. So an answer that is wrong, with its guarantee, is a decision that was:
@@ -40,10 +46,9 @@ from surepick.algorithms.findings import Claims
 from surepick.algorithms.limits.limit import Limit
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.algorithms.questions import candidate_of
-from surepick.arrays.types import BoolArray, FloatArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.problem.noise import BySegment
-from surepick.statistics.confirmed import ERRORS, ZERO, Leads, shown_again
 from surepick.statistics.lift import Sums
 from surepick.statistics.mixed import as_one
 
@@ -53,6 +58,8 @@ MOST = 7  # reports to wait for at least before it is given up
 _FLOOR = 0.1  # part of the visitors that all who are shown share alike
 _SURE = 0.25  # times the visitors of others: for those whose lead has shown again
 _DIGITS = 9  # of standard errors, when the clearest way is chosen
+ERRORS = 1.0  # standard errors by which leads must show again
+ZERO = -1  # in the place of an option: the number 0
 
 
 class Lead(NamedTuple):
@@ -358,6 +365,42 @@ def _errors(run: Any, leads: list[Lead], reports: list[ToldPulls]) -> FloatArray
         here = [i for i, own in enumerate(columns) if own == column]
         sums = [by_option(told, run.problem, column) for told in reports]
         found[here] = shown_again(_arrays([leads[i] for i in here]), sums)
+    return found
+
+
+class Leads(NamedTuple):
+    """Each of the first is not more than a margin below the second; either may be ``ZERO``."""
+
+    first: IntArray
+    second: IntArray
+    margins: FloatArray
+
+
+def shown_again(leads: Leads, reports: list[Sums]) -> FloatArray:
+    """By how many standard errors each lead shows in these reports; −∞ where nothing is known.
+
+    Examples
+    --------
+    >>> day = Sums(np.full(2, 1000.0), np.array([50.0, 70.0]), np.array([47.5, 65.1]))
+    >>> leads = Leads(np.array([1]), np.array([0]), np.zeros(1))
+    >>> shown_again(leads, [day, day]).round(2).tolist()
+    [2.67]
+    """
+    gain, variance = np.zeros((2, len(leads.first)))
+    alone = (leads.first == ZERO) | (leads.second == ZERO)
+    for report in reports:
+        one = Sums(*(np.append(own, 0.0) for own in report))  # the last is ZERO
+        n, k = one.counts[leads.first], one.counts[leads.second]
+        total = np.maximum(n + k, 1.0)
+        weight = np.where(alone, n + k, n * k / total)
+        means = [one.sums[i] / np.maximum(one.counts[i], 1.0) for i in leads[:2]]
+        gain += weight * (means[0] - means[1] + leads.margins)
+        variance += weight * ((one.spreads[leads.first] + one.spreads[leads.second]) / total)
+    error = np.sqrt(np.maximum(variance, 0.0))
+    found = np.full(len(gain), -np.inf)
+    some = error > 0
+    found[some] = gain[some] / error[some]
+    found[~some & (gain > 0)] = np.inf
     return found
 
 
