@@ -172,8 +172,6 @@ def _turning(run: Run) -> bool:
 def _cannot(run: Run) -> str:
     """Why nothing can be simulated; empty where it can."""
     problem = run.problem
-    if no_copies := DRAWINGS.of(problem.noise_kind).no_copies:
-        return no_copies
     if run.state.further:
         return "further numbers may depend on rewards in any way, so that it cannot be simulated"
     items = run.algorithm.measured_on()

@@ -37,8 +37,9 @@ class Drawing:
     rates: ClassVar[bool] = False  #: whether a lead is given as a rate and how much it is raised
     by_scale: ClassVar[bool] = True  #: whether how much rewards vary is the state's to say
     gaussian: ClassVar[bool] = True  #: whether what holds for normal noise holds here, too
-    no_reports: ClassVar[str] = ""  #: why reports of periods cannot be drawn, if so
-    no_copies: ClassVar[str] = ""  #: why nothing can be said of how long a run will take, if so
+
+    def __init__(self, no_reports: str = "") -> None:
+        self.no_reports = no_reports  #: why reports of periods cannot be drawn, if so
 
     def family(self, kind: NoiseKind) -> Noise:
         """Where nobody says more."""
@@ -88,17 +89,10 @@ class Drawing:
         return np.maximum(found, least)
 
 
-class ByBucket(Drawing):
-    """Numbers that reports of periods have by bucket."""
-
-    no_reports = "reports are given by bucket"
-
-
 class OfAnyKind(Drawing):
     """Numbers of which only the order counts: what lies ahead is drawn by normal scores."""
 
     by_scale = False
-    no_reports = "single rewards are compared"
 
     def ahead(self, run: Run) -> Noise:
         return AsMeasured(np.sort(_single(run)[1]))
@@ -221,30 +215,18 @@ class YesOrNo(WithinBounds):
         return np.sqrt(np.maximum(rates * (1.0 - rates), 1e-6))
 
 
-class BySegment(YesOrNo):
-    """0 or 1, of visitors of one segment or another."""
-
-    no_reports = "how visitors of each segment will respond is not drawn"
-
-
-class OfPairs(YesOrNo):
-    """Which of two is better."""
-
-    no_reports = "options are compared two at a time"
-
-
 #: how rewards are drawn under each kind of noise
 DRAWINGS: Layer[Drawing] = Layer(
     "way to draw rewards",
     {
-        "symmetric": ByBucket(),
-        "any": OfAnyKind(),
+        "symmetric": Drawing("reports are given by bucket"),
+        "any": OfAnyKind("single rewards are compared"),
         "equal": Drawing(),
         "known": OfKnownScale(),
         "yes-no": YesOrNo(),
-        "segments": BySegment(),
+        "segments": YesOrNo("how visitors of each segment will respond is not drawn"),
         "bounded": WithinBounds(),
-        "pairs": OfPairs(),
+        "pairs": YesOrNo("options are compared two at a time"),
     },
 )
 

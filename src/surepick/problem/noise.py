@@ -568,9 +568,6 @@ class Capped(Between):
     def best(self) -> str:
         return "The best option is the one with the best mean after cutting."
 
-    def turned(self) -> NoiseKind:
-        raise InvalidInputError("cap: rewards that are cut cannot be turned; use minimise")
-
     def __str__(self) -> str:
         return f"rewards from {self.low:g} up, cut at {self.high:g}"
 

@@ -18,9 +18,10 @@ designs have one solution.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -121,53 +122,46 @@ def _replayed(
     return DRAWN if algorithm.follows == "size" else EXACT
 
 
-class _Change:
+class _Turn(NamedTuple):
+    """What changed on the way, as a certificate lists it."""
+
+    apply: Callable[[Run], object]
+    waits: bool = False  # certificates list changes where they took effect
+
+
+def _change(change: dict[str, Any], problem: Problem, run: Run) -> None:
     """Options that came or went; the certificate's problem has all that ever came."""
-
-    waits = False  # certificates list changes where they took effect
-
-    def __init__(self, change: dict[str, Any], problem: Problem) -> None:
-        self._change, self._problem = change, problem
-
-    def apply(self, run: Run) -> None:
-        change, problem = self._change, self._problem
-        said = {name: change[name] for name in ("reason", "by", "at")}
-        options, costs = change["arms"], problem.costs
-        names = [problem.option_labels[option] for option in options]
-        if change["change"] != ADDED:
-            run.retire(names[0], **said)
-            return
-        rows = noise = None
-        if problem.pairing is None:
-            rows, scales = problem.arms[options, : change["features"][1]], problem.noise_kind.scales
-            noise = None if scales is None else scales[options]
-        elif costs is not None:
-            costs = costs_of_options(costs, problem.n_candidates)
-        costs = None if costs is None else costs[options]
-        run.add(rows, names, noise=noise, costs=costs, **said)
+    options, costs = change["arms"], problem.costs
+    names = [problem.option_labels[option] for option in options]
+    if change["change"] != ADDED:
+        run.retire(names[0], **_said(change))
+        return
+    rows = noise = None
+    if problem.pairing is None:
+        rows, scales = problem.arms[options, : change["features"][1]], problem.noise_kind.scales
+        noise = None if scales is None else scales[options]
+    elif costs is not None:
+        costs = costs_of_options(costs, problem.n_candidates)
+    costs = None if costs is None else costs[options]
+    run.add(rows, names, noise=noise, costs=costs, **_said(change))
 
 
-class _Accepting:
-    """What was accepted from some moment on, as a certificate lists it."""
-
-    waits = False
-
-    def __init__(self, entry: dict[str, Any]) -> None:
-        self._entry = entry
-
-    def apply(self, run: Run) -> None:
-        said = {name: self._entry[name] for name in ("reason", "by", "at")}
-        run.accept(self._entry["epsilon"][1], **said)
+def _accept(entry: dict[str, Any], run: Run) -> None:
+    run.accept(entry["epsilon"][1], **_said(entry))
 
 
-def _turns_of(body: dict[str, Any], problem: Problem) -> Iterator[tuple[int, _Change | _Accepting]]:
+def _said(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: entry[name] for name in ("reason", "by", "at")}
+
+
+def _turns_of(body: dict[str, Any], problem: Problem) -> Iterator[tuple[int, _Turn]]:
     """What changed on the way, in order, each with the rows before it."""
     accepted = list(body.get("accepted", []))
     for number, change in enumerate([*body.get("options", []), None]):
         while accepted and (change is None or accepted[0]["changes"] <= number):
-            yield accepted[0]["batch"], _Accepting(accepted.pop(0))
+            yield accepted[0]["batch"], _Turn(partial(_accept, accepted.pop(0)))
         if change is not None:
-            yield change["batch"], _Change(change, problem)
+            yield change["batch"], _Turn(partial(_change, change, problem))
 
 
 class _Certificate:
@@ -200,7 +194,7 @@ class _Certificate:
             self._ahead = max(0, self._ahead - (before - len(self._left)))
         yield self
 
-    def option_changes(self, run: Run) -> Iterator[_Change | _Accepting]:
+    def option_changes(self, run: Run) -> Iterator[_Turn]:
         """Those after as many rows as were told."""
         while self._turns and self._turns[0][0] == self._rows - len(self._left):
             run.goes_on = True

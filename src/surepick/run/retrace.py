@@ -8,7 +8,7 @@ made of a batch that would not be asked for now: a study refuses it as damage, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from surepick.run.batch import Batch
@@ -20,7 +20,8 @@ class RecordedChange(Protocol):
 
     @property
     def waits(self) -> bool: ...  #: for a batch that was open at the time
-    def apply(self, run: Run) -> None: ...
+    @property
+    def apply(self) -> Callable[[Run], object]: ...
 
 
 class RecordedBatch(Protocol):

@@ -17,7 +17,6 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
 
-#: why a promise is withdrawn, in the words of certificates
 #: probability of a false alarm, about: the look is a test by ranks with their normal law
 LEVEL: Final = 0.001
 
