@@ -29,13 +29,7 @@ _SHORT = 2**16  # bytes of JSON that are read again to name the field
 
 # -- what comes in -----------------------------------------------------------------------------
 def unfit(text: str) -> str:
-    """Why a text can be neither kept in every database nor shown as it is; empty: it can be.
-
-    Examples
-    --------
-    >>> unfit("two\\nlines"), unfit("a\\0b")
-    ('', 'the character U+0000 at place 1')
-    """
+    """Why a text can be neither kept in every database nor shown as it is; empty: it can be."""
     if text.isprintable():
         return ""
     for place, c in enumerate(text):
@@ -71,13 +65,7 @@ def as_passage(value: Any, what: str, most: int = _PASSAGE) -> str:
 
 
 def as_output(text: str, most: int = _PASSAGE) -> str:
-    """What a program said, without what cannot be kept: it is not for people to mend.
-
-    Examples
-    --------
-    >>> as_output("no \\0such file")
-    'no such file'
-    """
+    """What a program said, without what cannot be kept: it is not for people to mend."""
     if unfit(text):
         text = "".join(c for c in text if not unfit(c))
     return text[:most]

@@ -56,16 +56,6 @@ class Repeats:
     Of numbers that could be any, two are never the same. Those that may well be: counts and shares
     of something (fractions with small numbers, decimals), readings on one scale of equal steps,
     whatever its unit, and a limit at which numbers are cut off. Of these nothing is noticed.
-
-    Examples
-    --------
-    >>> seeds, draw = np.random.default_rng(1).normal(size=5), np.random.default_rng(2)
-    >>> repeats = Repeats()
-    >>> repeats.add(np.zeros(20, dtype=int), draw.choice(seeds, 20))
-    >>> repeats.add(np.ones(20, dtype=int), draw.normal(size=20))
-    >>> repeats.add(np.full(20, 2), draw.integers(5, size=20) / 30 * 9 / 5 + 32)
-    >>> repeats.options()
-    [0]
     """
 
     def __init__(self) -> None:
@@ -137,22 +127,6 @@ class Generators:
 
     Those of ``random``, of NumPy and, where it is loaded, of PyTorch. One number is drawn of each:
     it is the same as an earlier one only where they were set back to where they stood then.
-
-    Examples
-    --------
-    >>> watched, own = Generators(), np.random.default_rng(0)
-    >>> for function in (random.random, own.random, np.random.standard_normal):
-    ...     for _ in range(10):
-    ...         watched.look()
-    ...         value = function()
-    >>> watched.set_back
-    False
-    >>> for _ in range(10):
-    ...     watched.look()
-    ...     np.random.seed(7)
-    ...     value = np.random.standard_normal()
-    >>> watched.set_back
-    True
     """
 
     _often = 2  # once may be the setting up of something

@@ -29,15 +29,6 @@ class Caller:
     A coroutine, or whatever else is to be awaited, runs in an event loop in a thread of its own,
     all of them in the same one; past its time it is cancelled. A function that takes too long
     cannot be ended by anybody; with ``gives_up`` it is left alone then.
-
-    Examples
-    --------
-    >>> async def double(number):
-    ...     return 2 * number
-    >>> caller = Caller(double)
-    >>> caller(4)
-    8
-    >>> caller.stop()
     """
 
     def __init__(

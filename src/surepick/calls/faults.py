@@ -81,19 +81,7 @@ UNKNOWN = Fault()
 
 
 def fault_of(error: BaseException) -> Fault:
-    """What an error of a function means.
-
-    Examples
-    --------
-    >>> class Refused(Exception):
-    ...     status_code, headers = 429, {"Retry-After": "20"}
-    >>> fault_of(Refused())
-    Fault(kind='refused', after=20.0, cure='', of_service=False)
-    >>> fault_of(ConnectionResetError()).kind, fault_of(KeyError("text")).kind
-    ('passing', 'unknown')
-    >>> fault_of(TypeError("no such argument")).kind
-    'final'
-    """
+    """What an error of a function means."""
     for one in _causes(error):
         after, status = _after(one), _status(one)
         if status is not None:
@@ -107,13 +95,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def of_status(status: int, after: float | None = None) -> Fault:
-    """What an answer with this status means.
-
-    Examples
-    --------
-    >>> [of_status(status).kind for status in (429, 502, 400, 401)]
-    ['refused', 'passing', 'final', 'broken']
-    """
+    """What an answer with this status means."""
     if status == _TOO_MANY or (status == 503 and after is not None):
         return Fault("refused", after)
     if status >= 500 or status in _PASSING:
@@ -124,15 +106,7 @@ def of_status(status: int, after: float | None = None) -> Fault:
 
 
 def of_command(code: int, said: str) -> Fault:
-    """What the end of a command means, by its exit code and what it said last.
-
-    Examples
-    --------
-    >>> of_command(22, "curl: (22) The requested URL returned error: 429").kind
-    'refused'
-    >>> of_command(1, "busy, Retry-After: 20").after
-    20.0
-    """
+    """What the end of a command means, by its exit code and what it said last."""
     lines = [line for line in said.splitlines() if line.strip()]
     last = lines[-1] if lines else ""
     after, status = _AFTER.search(last), _STATUS.search(last)

@@ -31,15 +31,7 @@ _OPENING = threading.Lock()
 
 
 class Lines:
-    """The file; the same object wherever it is opened in a process, as locks belong to processes.
-
-    Examples
-    --------
-    >>> lines = Lines.at(Path("lines.jsonl"))
-    >>> lines.add({"option": "tea", "score": 1})
-    >>> lines.read()
-    [{'option': 'tea', 'score': 1}]
-    """
+    """The file; one object wherever it is opened in a process, as locks belong to processes."""
 
     @classmethod
     def at(cls, path: Path) -> Lines:

@@ -53,16 +53,6 @@ class Pace:
         Seconds that only grow; on one machine the same for all processes.
     draw
         Random numbers between 0 and 1.
-
-    Examples
-    --------
-    >>> now = 0.0
-    >>> pace = Pace(60, clock=lambda: now)
-    >>> pace.take(), round(pace.take(), 2)
-    (0.0, 1.01)
-    >>> now = 1.01
-    >>> pace.take()
-    0.0
     """
 
     def __init__(

@@ -16,11 +16,6 @@ class Together:
     Where one of them raises an error, or somebody interrupts, no more are begun. What is under way
     is waited for, as it may have cost something, but not for long: a call that hangs does not hold
     up the end of a program either.
-
-    Examples
-    --------
-    >>> Together(abs, 2).all([-1, 2, -3])
-    [1, 2, 3]
     """
 
     def __init__(self, do: Callable[[Any], Any], at_once: int) -> None:

@@ -37,16 +37,7 @@ _DIGITS = 16  # of what a part has in it
 
 @dataclass
 class Version:
-    """What functions are made of.
-
-    Examples
-    --------
-    >>> def made(offset):
-    ...     return lambda trial: trial + offset
-    >>> one, same, other = map(version_of, (made(1), made(1), made(2)))
-    >>> one.digest() == same.digest(), same.changed(one), other.changed(one)
-    (True, [], ['made.<locals>.<lambda>: offset'])
-    """
+    """What functions are made of."""
 
     parts: dict[str, str] = field(default_factory=dict)
     #: parts of dicts, by their keys

@@ -13,14 +13,7 @@ from surepick.arrays.validate import as_labels, is_dataframe
 
 
 class RowNumbers(Sequence[str]):
-    """The labels "0", "1", … of ``count`` rows, without a million strings in memory.
-
-    Examples
-    --------
-    >>> numbers = RowNumbers(10**7)
-    >>> numbers[-1], "12" in numbers
-    ('9999999', True)
-    """
+    """The labels "0", "1", … of ``count`` rows, without a million strings in memory."""
 
     def __init__(self, count: int) -> None:
         self._range = range(count)
@@ -86,12 +79,6 @@ def look_alikes(labels: Labels, new: int = 0) -> list[str]:
 
     Compared without case, spaces and what cannot be seen, with one spelling of what Unicode calls
     compatible, and letters of other alphabets as the Latin ones that they look like.
-
-    Examples
-    --------
-    >>> look_alikes(("red", "blue", "Red "))
-    ["Labels that look alike: 'red' (row 0) and 'Red ' (row 2); make sure that these are different \
-options."]
     """
     if isinstance(labels, RowNumbers):
         return []

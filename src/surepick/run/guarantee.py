@@ -169,13 +169,6 @@ def only_yes_and_no(counts: IntArray, sums: FloatArray, spreads: FloatArray) -> 
     """Whether rewards, summed up by rows, are all 0 or 1 and not the same every time.
 
     Their sums are whole then, and equal to their sums of squares.
-
-    Examples
-    --------
-    >>> only_yes_and_no(np.array([10, 10]), np.array([3.0, 0.0]), np.array([2.1, 0.0]))
-    True
-    >>> only_yes_and_no(np.array([10, 10]), np.array([3.0, 5.0]), np.array([2.1, 4.0]))
-    False
     """
     if counts.sum() < _FEWEST or not spreads.any():
         return False

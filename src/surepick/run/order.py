@@ -95,14 +95,7 @@ def as_seed(saved: Any) -> int | None:
 
 
 class Order:
-    """The pulls of a batch in the order in which they are handed out.
-
-    Examples
-    --------
-    >>> order = Order(0, Pulls(np.array([3, 7]), np.array([2, 1])), seed=1)
-    >>> sorted(order.arms(0, 3).tolist()), sorted(order.numbers(0, 3).tolist())
-    ([3, 3, 7], [0, 1, 2])
-    """
+    """The pulls of a batch in the order in which they are handed out."""
 
     _first = 0  # of the streams of random numbers that are used
 
@@ -200,13 +193,6 @@ def piece(number: int, pulls: Pulls, first: int, last: int, *, seed: int) -> Pul
         How many of them were in earlier batches, and how many will have been with this one.
     seed
         The seed of the run's orders.
-
-    Examples
-    --------
-    >>> block = Pulls(np.array([3, 7]), np.array([2, 2]))
-    >>> one, other = piece(0, block, 0, 3, seed=1), piece(0, block, 3, 4, seed=1)
-    >>> one.total, other.total, int(one.arms @ one.counts + other.arms @ other.counts)
-    (3, 1, 20)
     """
     if (first, last) == (0, pulls.total):
         return pulls
@@ -224,12 +210,6 @@ class Draws:
 
     Whoever has the certificate can work them out again; before the batch is asked for, nobody who
     plans it looks at them.
-
-    Examples
-    --------
-    >>> draws = Draws(seed=7, batch=0)
-    >>> draws.words(0, 2).tolist() == Draws(7, 0).words(0, 3)[:2].tolist()
-    True
     """
 
     seed: int

@@ -35,24 +35,12 @@ _ONE = 1 << 128
 
 
 def guiding(visits: int) -> int:
-    """How many of so many visitors guide.
-
-    Examples
-    --------
-    >>> [guiding(n) for n in (0, 1, 10, 11, 2000)]
-    [0, 1, 1, 2, 200]
-    """
+    """How many of so many visitors guide."""
     return -(-visits // _TENTH)
 
 
 def dealt(seed: str, option: int, visits: int, successes: int) -> int:
-    """How many of the successes of an option are with those that guide.
-
-    Examples
-    --------
-    >>> [dealt("a seed", option, 2000, 100) for option in range(6)]
-    [9, 15, 15, 12, 9, 15]
-    """
+    """How many of the successes of an option are with those that guide."""
     drawn = guiding(visits)
     low, high = max(0, successes - (visits - drawn)), min(drawn, successes)
     likely = (drawn + 1) * (successes + 1) // (visits + 2)

@@ -22,24 +22,13 @@ def log_gamma(x: Any) -> FloatArray:
     """The logarithm of the gamma function, of numbers above 0; infinite at 0.
 
     One by one, by Python's own: there are a few at a time.
-
-    Examples
-    --------
-    >>> log_gamma([1.0, 5.0]).round(12).tolist() == [0.0, round(math.log(24), 12)]
-    True
     """
     return np.asarray(_LOG_GAMMA(np.asarray(x, dtype=np.float64)), dtype=np.float64)
 
 
 @functools.lru_cache(maxsize=1024)
 def upper_quantile(freedom: int, p: float) -> float:
-    """The number that a chi-squared variable exceeds with probability p.
-
-    Examples
-    --------
-    >>> round(upper_quantile(10, 0.05), 4), round(upper_quantile(10, 0.95), 4)
-    (18.307, 3.9403)
-    """
+    """The number that a chi-squared variable exceeds with probability p."""
     half = freedom / 2.0
     low, high = 0.0, max(1.0, half)
     while _upper(half, high) > p:

@@ -32,20 +32,7 @@ class Sums(NamedTuple):
 
 
 class Lifts:
-    """Intervals for the lead of each option over the control, for rewards between two bounds.
-
-    Examples
-    --------
-    >>> rng, lifts = np.random.default_rng(0), Lifts(2, 0, 0.0, 1.0, yes_no=True)
-    >>> for _ in range(20):
-    ...     visits = np.array([5000.0, 5000.0])
-    ...     lifts.add(Sums(visits, rng.binomial(5000, [0.10, 0.12]).astype(float), visits * 0.0))
-    >>> low, high = lifts.intervals(0.05)
-    >>> round(float(lifts.estimates()[1]), 3)
-    0.021
-    >>> bool(0.0 < low[1] < 0.02 < high[1])
-    True
-    """
+    """Intervals for the lead of each option over the control, for rewards between two bounds."""
 
     def __init__(self, n: int, control: int, low: float, high: float, yes_no: bool) -> None:
         self.control, self._low, self._high, self._yes_no = control, low, high, yes_no

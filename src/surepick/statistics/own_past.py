@@ -79,14 +79,6 @@ class OwnPast:
         The first period with them.
     shared
         So many numbers share the level.
-
-    Examples
-    --------
-    >>> past = OwnPast(3)
-    >>> for hits in ([50, 60, 55], [48, 61, 50], [51, 0, 57]):  # the second one's tag has died
-    ...     past.add(np.full(3, 1000.0), np.array(hits, dtype=float))
-    >>> past.found
-    [Moved(option=1, other=None, period=2, dead=False)]
     """
 
     def __init__(

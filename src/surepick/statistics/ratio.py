@@ -24,16 +24,7 @@ _CLEAR = 4.0  # standard errors: an option this far off its share is named
 
 
 class RatioTest:
-    """Counts against shares, period by period.
-
-    Examples
-    --------
-    >>> test = RatioTest(2)
-    >>> for _ in range(5):
-    ...     test.add(np.array([0.5, 0.5]), np.array([5200, 4800]))
-    >>> test.log_evidence > math.log(1 / LEVEL), test.off()
-    (True, [0, 1])
-    """
+    """Counts against shares, period by period."""
 
     def __init__(self, n: int) -> None:
         self.counts: FloatArray = np.zeros(n)

@@ -22,20 +22,7 @@ _ROUNDS = 20  # in which rates and levels are fitted
 
 
 def scatter(periods: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:
-    """How many times as much successes scatter, and the log of what speaks for more than once.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> visits = np.full(3, 2000)
-    >>> days = [(visits * 1.0, rng.binomial(visits, 0.05) * 1.0) for _ in range(8)]
-    >>> times, evidence = scatter(days)
-    >>> bool(times < 2.0), evidence
-    (True, 0.0)
-    >>> times, evidence = scatter([(10 * n, 10 * s) for n, s in days])
-    >>> bool(times > 4.0), bool(evidence > 10.0)
-    (True, True)
-    """
+    """How many times as much successes scatter, and the log of what speaks for more than once."""
     width = max((len(n) for n, _ in periods), default=0)
     table = np.zeros((2, len(periods), width))
     for t, columns in enumerate(periods):

@@ -18,14 +18,7 @@ _R = 1.5  # narrowest after some fifty comparisons
 
 
 def share_ends(won: FloatArray, met: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-    """Between what each average chance lies, each with probability 1 - delta at all times.
-
-    Examples
-    --------
-    >>> low, high = share_ends(np.array([40.0, 0.0]), np.array([50.0, 0.0]), 0.05)
-    >>> low.round(2).tolist(), high.round(2).tolist()
-    ([0.59, 0.0], [1.0, 1.0])
-    """
+    """Between what each average chance lies, each with probability 1 - delta at all times."""
     spread = met / 4 + _R
     radius = np.sqrt(spread * (np.log(spread / _R) - 2 * np.log(delta)))
     share = np.divide(won, met, out=np.full(len(met), 0.5), where=met > 0)

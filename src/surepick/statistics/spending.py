@@ -53,13 +53,6 @@ def parts_of_all(first: int, n: int, among: int | None = None) -> FloatArray:
     Those share first/(first + 1), or ``among`` so many of them do, if not all need a part. The k-th
     of all, which came later, has that of 1/(k(k − 1)), which sums up to 1/first over all k > first:
     all that may ever come have 1/(first + 1).
-
-    Examples
-    --------
-    >>> parts_of_all(2, 4).round(3).tolist()
-    [0.333, 0.333, 0.111, 0.056]
-    >>> bool(parts_of_all(2, 100_000).sum() < 1.0)
-    True
     """
     later = np.arange(first, n, dtype=np.float64)  # so many came before it
     whole = first / (first + 1.0)
@@ -79,11 +72,5 @@ def shares_of_leads(delta: float, first: int, n: int, control: int | None) -> Fl
 
 
 def each_of_the_best(m: int, delta: float) -> dict[str, float]:
-    """The share of each of the m best: that it is ruled out is what can go wrong.
-
-    Examples
-    --------
-    >>> each_of_the_best(2, 0.05)
-    {'best 1': 0.025, 'best 2': 0.025}
-    """
+    """The share of each of the m best: that it is ruled out is what can go wrong."""
     return {f"best {i + 1}": delta / m for i in range(m)}

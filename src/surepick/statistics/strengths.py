@@ -55,14 +55,6 @@ def fit_strengths(
         sum of 1 where it was preferred, ½ for ties. Both (K, K).
     features
         Features of the options, (K, f).
-
-    Examples
-    --------
-    >>> counts = np.array([[0.0, 8.0], [8.0, 0.0]])
-    >>> sums = np.array([[0.0, 7.0], [3.0, 0.0]])
-    >>> fitted = fit_strengths(counts, sums)
-    >>> bool(fitted.values[0] > fitted.values[1]), bool(fitted.bias > 0)
-    (True, True)
     """
     K = len(counts)
     prior = np.eye(K)

@@ -41,13 +41,6 @@ class Triples:
     ----------
     n_arms
         Arms that there are at the beginning; those that come later count with all others.
-
-    Examples
-    --------
-    >>> found, draw = Triples(1), np.random.default_rng(0)
-    >>> found.add(np.zeros(600, dtype=int), draw.exponential(size=600))
-    >>> found.log_evidence > 6
-    True
     """
 
     def __init__(self, n_arms: int) -> None:

@@ -85,15 +85,7 @@ def drift(
     levels_cancel: bool = False,
     scale_known: bool = True,
 ) -> Finding:
-    """Whether rewards of the same arms changed over time.
-
-    Examples
-    --------
-    >>> timeline = Timeline(2)
-    >>> timeline.add_pulls([0, 1] * 100, np.repeat([0.0, 2.0], 100))
-    >>> drift(Problem([[0.0], [1.0]]), timeline).alarm
-    True
-    """
+    """Whether rewards of the same arms changed over time."""
     level = probability(level, "level")
     own = timeline.beside.evidence(levels_cancel, level)
     together = changed_together(problem, timeline, noise) if scale_known else None

@@ -110,11 +110,6 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
 
     No model is involved, so that misfit does not count as noise; drift does. The noise is taken to
     be the same for all arms.
-
-    Examples
-    --------
-    >>> estimate_noise(ArmSummary.of(2, [0, 0, 1, 1], [1.0, 3.0, 5.0, 7.0])).freedom
-    2
     """
     freedom = int(np.maximum(summary.counts - 1, 0).sum())
     if freedom < 1:
