@@ -75,7 +75,7 @@ def number(value: Any) -> str:
         return ""
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # -0 is 0
 
 
 class Live:

@@ -6,13 +6,13 @@ The question, the answer, how sure it is and on what that rests, pictures, and e
 from __future__ import annotations
 
 import json
-import math
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from surepick.algorithms.findings import PROVEN
 from surepick.algorithms.questions import compares, named
+from surepick.notebook import number
 from surepick.report.pages import Page
 from surepick.report.picture import draw, view
 from surepick.run.standing import best_first, between
@@ -139,7 +139,7 @@ def _options(page: Page, status: dict[str, Any]) -> None:
     best = best_first(status["standing"]["minimise"])
     order = sorted(range(len(known)), key=lambda i: best(known[i]))
     page.table(
-        [heads[name] for name in names], [[_cell(now[name][i]) for name in names] for i in order]
+        [heads[name] for name in names], [[number(now[name][i]) for name in names] for i in order]
     )
     if status["promise"]["kind"] not in PROVEN and status["warnings"]:
         page.text("Nothing in this table is proven; the reasons are given below.")
@@ -164,7 +164,7 @@ def _comparisons(page: Page, study: StudyCore) -> None:
                 words.get(row["state"], row["state"]),
                 "" if row["share"] is None else percent(100 * row["share"]),
                 f"{percent(100 * row['low'])} to {percent(100 * row['high'])}",
-                _cell(row["met"]),
+                number(row["met"]),
                 "" if row["strength"] is None else f"{row['strength']:.2f}",
                 ""
                 if row["strength"] is None
@@ -182,7 +182,7 @@ def _comparisons(page: Page, study: StudyCore) -> None:
         [
             [
                 one["name"] or "without a name",
-                *(_cell(one[key]) for key in ("comparisons", "first", "second", "ties")),
+                *(number(one[key]) for key in ("comparisons", "first", "second", "ties")),
                 "" if one["agreement"] is None else percent(100 * one["agreement"]),
             ]
             for one in found["judges"]
@@ -191,18 +191,6 @@ def _comparisons(page: Page, study: StudyCore) -> None:
     for one in found["judges"]:
         if one["said"]:
             page.text(one["said"])
-
-
-def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    return (
-        f"{value:,}"
-        if isinstance(value, int)
-        else f"{value + 0.0:.4g}"  # which makes -0 a 0
-        if isinstance(value, float)
-        else value
-    )
 
 
 def _reliance(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
@@ -238,6 +226,6 @@ def _measurements(page: Page, study: StudyCore) -> None:
         rows = rows[:0]
     if rows:
         names = [*rows[0]]
-        page.table(names, [[_cell(row[name]) for name in names] for row in rows])
+        page.table(names, [[number(row[name]) for name in names] for row in rows])
     elif not study.status()["samples"]:
         page.text("None yet.")

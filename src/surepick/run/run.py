@@ -464,10 +464,10 @@ class Run:
         change = addition(rows, labels, noise, costs, paired=self.problem.pairing is not None)
         if self.algorithm.redraws:
             change["seed"] = fresh_seed() if seed is None else as_seed(seed)
-        self._check_changeable(self.problem)
+        self.check_changeable()
         before = self._options_ahead()
         grown = before.after([change])
-        self._check_changeable(grown.problem)
+        self.check_changeable(grown.problem)
         check_added(before.problem, grown.problem)
         return self._change_options(change | said(reason, who), after)
 
@@ -490,7 +490,7 @@ class Run:
         -------
         Whether it is gone already: not while a block is under way, which is finished first.
         """
-        self._check_changeable(self.problem)
+        self.check_changeable()
         change = retirement(label, self.problem, self._options_ahead())
         if why := self.algorithm.asked.refuses_retirement(label):
             raise InvalidInputError(f"label: {label!r} cannot be retired: {why}")
@@ -549,12 +549,9 @@ class Run:
         found.check_problem(self.problem)
         return found
 
-    def check_changeable(self) -> None:
-        """Raise where options cannot be added or retired, whatever they are."""
-        self._check_changeable(self.problem)
-
-    def _check_changeable(self, problem: Problem) -> None:
-        why = self.algorithm.refuses_options(problem)
+    def check_changeable(self, problem: Problem | None = None) -> None:
+        """Raise where options cannot be added to this problem, or retired."""
+        why = self.algorithm.refuses_options(problem or self.problem)
         if why:
             raise InvalidInputError(f"options cannot be added or retired here: {why}")
         self._check_going_on()
