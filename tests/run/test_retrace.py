@@ -11,20 +11,12 @@ class Run:
     stopped = False
 
 
-class Change:
-    def __init__(self, log, waits):
-        self._log, self.waits = log, waits
-
-    def apply(self, run):
-        self._log.append("change")
-
-
 class Recorded:
     def __init__(self, log, waits=(), told=True):
         self._log, self._waits, self._told = log, waits, told
 
     def option_changes(self, run):
-        return [Change(self._log, waits) for waits in self._waits]
+        return [(waits, lambda run: self._log.append("change")) for waits in self._waits]
 
     def is_told(self, run):
         return self._told

@@ -18,10 +18,10 @@ designs have one solution.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from surepick.run.batch import Batch
 from surepick.run.certificate import plain
 from surepick.run.changes import ADDED, before_changes
 from surepick.run.report import ReportsAgain
-from surepick.run.retrace import rests_on_changed, retrace
+from surepick.run.retrace import Change, Turn, rests_on_changed, retrace
 from surepick.run.rewards import check_number_sums, check_size
 from surepick.run.run import Run
 
@@ -122,13 +122,6 @@ def _replayed(
     return DRAWN if algorithm.follows == "size" else EXACT
 
 
-class _Turn(NamedTuple):
-    """What changed on the way, as a certificate lists it."""
-
-    apply: Callable[[Run], object]
-    waits: bool = False  # certificates list changes where they took effect
-
-
 def _change(change: dict[str, Any], problem: Problem, run: Run) -> None:
     """Options that came or went; the certificate's problem has all that ever came."""
     options, costs = change["arms"], problem.costs
@@ -154,14 +147,14 @@ def _said(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: entry[name] for name in ("reason", "by", "at")}
 
 
-def _turns_of(body: dict[str, Any], problem: Problem) -> Iterator[tuple[int, _Turn]]:
+def _turns_of(body: dict[str, Any], problem: Problem) -> Iterator[tuple[int, Change]]:
     """What changed on the way, in order, each with the rows before it."""
     accepted = list(body.get("accepted", []))
     for number, change in enumerate([*body.get("options", []), None]):
         while accepted and (change is None or accepted[0]["changes"] <= number):
-            yield accepted[0]["batch"], _Turn(partial(_accept, accepted.pop(0)))
+            yield accepted[0]["batch"], partial(_accept, accepted.pop(0))
         if change is not None:
-            yield change["batch"], _Turn(partial(_change, change, problem))
+            yield change["batch"], partial(_change, change, problem)
 
 
 class _Certificate:
@@ -194,11 +187,11 @@ class _Certificate:
             self._ahead = max(0, self._ahead - (before - len(self._left)))
         yield self
 
-    def option_changes(self, run: Run) -> Iterator[_Turn]:
+    def option_changes(self, run: Run) -> Iterator[Turn]:
         """Those after as many rows as were told."""
         while self._turns and self._turns[0][0] == self._rows - len(self._left):
             run.goes_on = True
-            yield self._turns.pop(0)[1]
+            yield False, self._turns.pop(0)[1]  # they are listed where they took effect
         run.goes_on = bool(self._turns)
 
     def _ahead_of(self, run: Run, number: int) -> Run:
@@ -209,7 +202,7 @@ class _Certificate:
         copy = run.all_changed()
         for change in due:
             copy.goes_on = True
-            change.apply(copy)
+            change(copy)
         copy.goes_on = False
         return copy
 

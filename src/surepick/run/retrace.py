@@ -14,20 +14,14 @@ from typing import Protocol
 from surepick.run.batch import Batch
 from surepick.run.run import Run
 
-
-class RecordedChange(Protocol):
-    """Options that came or went."""
-
-    @property
-    def waits(self) -> bool: ...  #: for a batch that was open at the time
-    @property
-    def apply(self) -> Callable[[Run], object]: ...
+Change = Callable[[Run], object]  #: of options, or of what is accepted
+Turn = tuple[bool, Change]  #: whether a batch was open when it was made, and the change
 
 
 class RecordedBatch(Protocol):
     """A batch of a record, and the options that changed before it was asked for or told."""
 
-    def option_changes(self, run: Run) -> Iterable[RecordedChange]: ...
+    def option_changes(self, run: Run) -> Iterable[Turn]: ...
 
     #: not where it says nothing any more, or the run has its answer
     def is_told(self, run: Run) -> bool: ...
@@ -43,10 +37,10 @@ class RecordedBatch(Protocol):
 def retrace(run: Run, record: Iterable[RecordedBatch]) -> Iterator[RecordedBatch]:
     """Take a run through a record; each batch is handed on when it has been told."""
     for recorded in record:
-        for change in recorded.option_changes(run):
-            if change.waits and not run.stopped:
+        for waits, change in recorded.option_changes(run):
+            if waits and not run.stopped:
                 _ask(run, recorded)
-            change.apply(run)
+            change(run)
         if recorded.is_told(run):
             recorded.tell(run, _ask(run, recorded))
         yield recorded

@@ -19,7 +19,7 @@ from surepick.promise import IF_ANY
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.run.order import Order, as_seed
-from surepick.run.retrace import rests_on_changed, retrace
+from surepick.run.retrace import Turn, rests_on_changed, retrace
 from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import (
@@ -292,9 +292,10 @@ class _Recorded:
         ends = (stored.first, stored.first + stored.size)
         self._gone = sum(ends[0] <= pull < ends[1] for pull in plans.withdrawn)
 
-    def option_changes(self, run: Run) -> list[Planned]:
+    def option_changes(self, run: Run) -> list[Turn]:
         """Options that came or went before it was asked for, or while it was open."""
-        return [act for act in self._log.acts if act.asked == self._stored.number]
+        acts = [act for act in self._log.acts if act.asked == self._stored.number]
+        return [(act.waits, act.apply) for act in acts]
 
     def is_told(self, run: Run) -> bool:
         """Not once the run has stopped, which it may do earlier where rewards were changed."""
