@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,10 +33,22 @@ ITEMS_PROVIDED = Condition(
 )
 
 
+@dataclass(frozen=True)
+class Texts:
+    """What is said of a kind of noise; ``{0.low:g}`` and the like stand for its numbers."""
+
+    name: str = ""  #: in a line about a problem, where it is not as in ``words``
+    words: str = "numbers"  #: what measurements give, for people who need not know what a scale is
+    measurement: str = ""  #: what one gives, and what is known about it; by default as in ``words``
+    rule: str = ""  #: which rewards can occur, for a message
+    best: str = ""  #: a sentence, where the best option is not the one with the best mean
+
+
 @dataclass(frozen=True, eq=False)
 class NoiseKind:
     """One kind of noise; made by :func:`noise_kind`."""
 
+    texts: ClassVar[Texts] = Texts()  #: what is said of it
     kind: ClassVar[str]  #: its name; other layers declare their parts under it
     word: ClassVar[str | None] = None  #: that ``noise=`` and ``--noise`` take for it, if any
     form: ClassVar[str | None] = None  #: what people write for such rewards (``--rewards``)
@@ -169,26 +181,23 @@ class NoiseKind:
 
     @property
     def rule(self) -> str:
-        """Which rewards can occur, for a message."""
-        return ""
+        return self.texts.rule.format(self)
 
     @property
     def words(self) -> str:
-        """What measurements give, for people who need not know what a scale is."""
-        return "numbers"
+        return self.texts.words.format(self)
 
     @property
     def measurement(self) -> str:
-        """What one measurement gives, and what is known about it."""
-        return self.words.replace("numbers", "a number")
+        own = self.texts.measurement.format(self)
+        return own or self.words.replace("numbers", "a number")
 
     @property
     def best(self) -> str:
-        """What the best option is, as a sentence, where it is not the one with the best mean."""
-        return ""
+        return self.texts.best.format(self)
 
     def __str__(self) -> str:
-        return self.words
+        return self.texts.name.format(self) or self.words
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +208,12 @@ class SymmetricNoise(NoiseKind):
     scale_known = False
     choice = "'symmetric' (noise of any size, as likely up as down)"
     asked = "a reading that scatters evenly: as likely too high as too low by the same amount"
+    texts = Texts(
+        "noise not known",
+        words="numbers with symmetric noise",
+        measurement="a number that scatters evenly: as likely too high as too low by the same "
+        "amount",
+    )
 
     @classmethod
     def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
@@ -228,17 +243,6 @@ class SymmetricNoise(NoiseKind):
     def provided_on_items(self) -> Condition:
         return ITEMS_PROVIDED
 
-    @property
-    def words(self) -> str:
-        return "numbers with symmetric noise"
-
-    @property
-    def measurement(self) -> str:
-        return "a number that scatters evenly: as likely too high as too low by the same amount"
-
-    def __str__(self) -> str:
-        return "noise not known"
-
 
 @dataclass(frozen=True, eq=False)
 class AnyNumber(NoiseKind):
@@ -249,6 +253,11 @@ class AnyNumber(NoiseKind):
     choice = "'any' (numbers of any kind; the best is who usually wins)"
     asked = "anything else: a time, an amount of money, a count"
     wins = True
+    texts = Texts(
+        words="numbers of any kind",
+        measurement="a number of any kind; nothing is assumed about it",
+        best="The best option is the one that usually wins a comparison of two measurements.",
+    )
 
     @property
     def provided(self) -> Condition:
@@ -304,21 +313,6 @@ class AnyNumber(NoiseKind):
             others=f"wins at most {100 * (0.5 + epsilon):.3g} %",
         )
 
-    @property
-    def words(self) -> str:
-        return "numbers of any kind"
-
-    @property
-    def measurement(self) -> str:
-        return "a number of any kind; nothing is assumed about it"
-
-    @property
-    def best(self) -> str:
-        return "The best option is the one that usually wins a comparison of two measurements."
-
-    def __str__(self) -> str:
-        return "numbers of any kind"
-
 
 @dataclass(frozen=True, eq=False)
 class EqualNoise(NoiseKind):
@@ -327,10 +321,11 @@ class EqualNoise(NoiseKind):
     kind = word = "equal"
     scale_known = False
     choice = "'equal' (normal, one unknown scale)"
-
-    @property
-    def words(self) -> str:
-        return "numbers, with the same noise for all options"
+    texts = Texts(
+        "noise equal for all",
+        words="numbers, with the same noise for all options",
+        measurement="a number, with the same noise for all options; its size need not be known",
+    )
 
     @property
     def provided(self) -> Condition:
@@ -339,13 +334,6 @@ class EqualNoise(NoiseKind):
             "if the noise is normal and the same for all options",
         )
 
-    @property
-    def measurement(self) -> str:
-        return f"{super().measurement}; its size need not be known"
-
-    def __str__(self) -> str:
-        return "noise equal for all"
-
 
 @dataclass(frozen=True, eq=False)
 class KnownNoise(NoiseKind):
@@ -353,6 +341,7 @@ class KnownNoise(NoiseKind):
 
     kind = "known"
     choice = "a scale above 0, or one scale per arm"
+    texts = Texts("noise {0.scale:g}", words="numbers, with noise {0.scale:g}")
     scale: float
 
     @classmethod
@@ -371,13 +360,6 @@ class KnownNoise(NoiseKind):
     @property
     def given(self) -> float:
         return self.scale
-
-    @property
-    def words(self) -> str:
-        return f"numbers, with noise {self.scale:g}"
-
-    def __str__(self) -> str:
-        return f"noise {self.scale:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -431,6 +413,11 @@ class NoiseByArm(NoiseKind):
 class WithinBounds(NoiseKind):
     """Rewards between two bounds, whatever else is known of them."""
 
+    texts = Texts(
+        "rewards between {0.low:g} and {0.high:g}",
+        words="numbers between {0.low:g} and {0.high:g}",
+        rule="rewards of this problem lie between {0.low:g} and {0.high:g}",
+    )
     low: float
     high: float
 
@@ -449,17 +436,6 @@ class WithinBounds(NoiseKind):
         slack = 1e-9 * counts * (self.high - self.low)  # sums are rounded
         low, high = counts * self.low - slack, counts * self.high + slack
         return np.flatnonzero(~((sums >= low) & (sums <= high)))
-
-    @property
-    def rule(self) -> str:
-        return f"rewards of this problem lie between {self.low:g} and {self.high:g}"
-
-    @property
-    def words(self) -> str:
-        return f"numbers between {self.low:g} and {self.high:g}"
-
-    def __str__(self) -> str:
-        return f"rewards between {self.low:g} and {self.high:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -517,6 +493,11 @@ class Capped(Between):
 
     most: float = math.inf  #: the highest that can occur
     cuts = True
+    texts = Texts(
+        "rewards from {0.low:g} up, cut at {0.high:g}",
+        words="numbers from {0.low:g} up, cut at {0.high:g}",
+        best="The best option is the one with the best mean after cutting.",
+    )
 
     @classmethod
     def of(cls, low: Any, cap: Any, most: Any) -> Capped:
@@ -560,17 +541,6 @@ class Capped(Between):
             "the cap: noise=(-50, 1e6), --rewards=-50..1e6)"
         )
 
-    @property
-    def words(self) -> str:
-        return f"numbers from {self.low:g} up, cut at {self.high:g}"
-
-    @property
-    def best(self) -> str:
-        return "The best option is the one with the best mean after cutting."
-
-    def __str__(self) -> str:
-        return f"rewards from {self.low:g} up, cut at {self.high:g}"
-
 
 def capped(noise: Any, cap: Any) -> Any:
     """What noise is with this cap; None: there is none.
@@ -600,6 +570,12 @@ class YesNo(WithinBounds):
     choice = "'yes-no'"
     asked = "yes or no"
     values = (0.0, 1.0)
+    texts = Texts(
+        "yes/no rewards",
+        words="yes or no",
+        measurement="yes or no, as 1 or 0",
+        rule="rewards of this problem are 0 (no) or 1 (yes)",
+    )
     low: float = 0.0
     high: float = 1.0
 
@@ -613,21 +589,6 @@ class YesNo(WithinBounds):
     def impossible_sums(self, counts: Any, sums: FloatArray) -> IntArray:
         return np.flatnonzero(~((sums >= 0) & (sums <= counts) & (sums == np.floor(sums))))
 
-    @property
-    def rule(self) -> str:
-        return "rewards of this problem are 0 (no) or 1 (yes)"
-
-    @property
-    def words(self) -> str:
-        return "yes or no"
-
-    @property
-    def measurement(self) -> str:
-        return "yes or no, as 1 or 0"
-
-    def __str__(self) -> str:
-        return "yes/no rewards"
-
 
 @dataclass(frozen=True, eq=False)
 class BySegment(YesNo):
@@ -638,6 +599,11 @@ class BySegment(YesNo):
     choice = "{'segments': {'phone': 0.7, 'desk': 0.3}} (yes or no, counted by segment)"
     asked = ""
     reports_only = True
+    texts = replace(
+        YesNo.texts,
+        words="yes or no, of visitors who are {0.mix}",
+        measurement="yes or no, as 1 or 0; the best is that of a mix of {0.mix}",
+    )
     names: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
 
@@ -696,14 +662,6 @@ class BySegment(YesNo):
         said = [f"{100 * s:.4g} % {n}" for n, s in zip(self.names, self.shares, strict=True)]
         return f"{', '.join(said[:-1])} and {said[-1]}"
 
-    @property
-    def words(self) -> str:
-        return f"yes or no, of visitors who are {self.mix}"
-
-    @property
-    def measurement(self) -> str:
-        return f"yes or no, as 1 or 0; the best is that of a mix of {self.mix}"
-
 
 @dataclass(frozen=True, eq=False)
 class Preference(WithinBounds):
@@ -713,6 +671,12 @@ class Preference(WithinBounds):
     choice = "'pairs' (which of two is better; use Problem.pairs)"
     values: ClassVar[tuple[float, ...]] = (0.0, 0.5, 1.0)
     of_pairs = True
+    texts = Texts(
+        "comparisons of two",
+        words="which of two options is better",
+        measurement="which of two options is better, or a tie",
+        rule="a comparison gives 1 (the first is better), 0 (the second is) or 0.5 (a tie)",
+    )
     low: float = 0.0
     high: float = 1.0
 
@@ -743,21 +707,6 @@ class Preference(WithinBounds):
             meaning="Options are compared by what was shown of them: where that was one kept "
             "answer each, this is about these answers.",
         )
-
-    @property
-    def rule(self) -> str:
-        return "a comparison gives 1 (the first is better), 0 (the second is) or 0.5 (a tie)"
-
-    @property
-    def words(self) -> str:
-        return "which of two options is better"
-
-    @property
-    def measurement(self) -> str:
-        return "which of two options is better, or a tie"
-
-    def __str__(self) -> str:
-        return "comparisons of two"
 
 
 #: by name, in the order in which people are told of them
