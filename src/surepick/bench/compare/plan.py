@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from surepick.ahead.kinds import noise_family
+from surepick.ahead.noise import Correlated, Misfit
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import SEEDS, positive, probability, whole
@@ -261,6 +262,8 @@ class Plan:
     def warnings(self) -> list[str]:
         """What a reader of the results should know."""
         notes = []
+        if self.noise is not None and isinstance(noise_family(self.noise), Correlated | Misfit):
+            notes.append(f"no guarantee and no bound here is about {self.noise} rewards")
         for instance in self._instances:
             example = instance.build(seeds=instance_seeds(instance, self.seed, 0))
             length = float(np.linalg.norm(example.theta))
