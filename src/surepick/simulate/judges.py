@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from surepick.ahead.judges import Judge, bradley_terry
-from surepick.algorithms.pairs.pairs import Pairs, PairsState
+from surepick.algorithms.pairs.comparing import Comparing
+from surepick.algorithms.pairs.pairs import Pairs
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.run.order import Draws, seed_for
@@ -15,7 +16,7 @@ from surepick.run.order import Draws, seed_for
 __all__ = ["Judge", "bradley_terry", "decided", "thurstone", "with_cycle"]
 
 
-def decided(algorithm: Pairs, problem: Problem, judge: Judge, seed: int) -> PairsState:
+def decided(algorithm: Pairs, problem: Problem, judge: Judge, seed: int) -> Comparing:
     """Where a run ends with this judge: the same rule as in a run, without its records.
 
     Examples
