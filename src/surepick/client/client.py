@@ -111,7 +111,15 @@ class RemoteStudy(StudyCore):
 
 
 class Here:
-    """The studies of a database, with the methods of a client."""
+    """The studies of a database, with the methods of a client.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> here = Here("memory://of a client")
+    >>> here.create_study("tea", problem=sp.Problem([[1.0], [2.0]])).name, here.list_studies()
+    ('tea', ['tea'])
+    """
 
     def __init__(self, storage: str) -> None:
         self.storage = storage

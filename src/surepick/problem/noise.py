@@ -819,7 +819,7 @@ def read_rewards(text: Any) -> Any:
     Examples
     --------
     >>> read_rewards("number"), read_rewards("yes-no"), read_rewards("-1..2.5")
-    (None, 'yes-no', (-1.0, 2.5))
+    ('symmetric', 'yes-no', (-1.0, 2.5))
     """
     *first, last = forms()
     known = f"{', '.join(first)} or {last}"
