@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from surepick.ahead.judges import Judge, bradley_terry
-from surepick.algorithms.pairs.comparing import Comparing
-from surepick.algorithms.pairs.pairs import Pairs
+from surepick.algorithms.pairs.pairs import Pairs, PairsState
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.run.order import Draws, seed_for
@@ -16,7 +15,7 @@ from surepick.run.order import Draws, seed_for
 __all__ = ["Judge", "bradley_terry", "decided", "thurstone", "with_cycle"]
 
 
-def decided(algorithm: Pairs, problem: Problem, judge: Judge, seed: int) -> Comparing:
+def decided(algorithm: Pairs, problem: Problem, judge: Judge, seed: int) -> PairsState:
     """Where a run ends with this judge: the same rule as in a run, without its records.
 
     Examples
@@ -27,6 +26,7 @@ def decided(algorithm: Pairs, problem: Problem, judge: Judge, seed: int) -> Comp
     """
     algorithm.check_problem(problem)
     state, batch = algorithm.begin(problem, np.random.default_rng(seed)), 0
+    assert isinstance(state, PairsState)
     order = seed_for(algorithm, problem, seed)
     while not state.finished and state.samples < algorithm.sample_limit():
         state.draws = Draws(order, batch)
