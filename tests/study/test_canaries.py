@@ -70,7 +70,7 @@ def test_an_answer_of_a_model_that_was_updated_has_no_guarantee():
         assert found.changed
         assert "coming back would be as likely" in found.changed.message
         assert sp.study.checks.checks.Checks.from_dict(found.to_dict()) == found
-        assert study.acts("ask-again")[0].said.startswith("Pull ")
+        assert study.acts("ask-again")[0].said.startswith("Measurement ")
 
 
 def test_where_nothing_changes_it_says_what_it_could_have_noticed():

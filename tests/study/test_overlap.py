@@ -305,7 +305,7 @@ def test_what_is_forged_is_refused(url):
     for other, why in (
         (10**6, "was asked for after"),
         (-1, "was asked for after"),
-        (0.5, "what was"),
+        (0.5, "not a whole number"),
     ):
         ahead[0]["after"] = other
         refused(why)

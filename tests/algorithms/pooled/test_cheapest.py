@@ -91,7 +91,6 @@ def test_it_is_a_value_with_a_text():
         ({"cheapest": True, "within": 0.1}, (2.0,) * 4, "epsilon"),
         ({"cheapest": True, "within": 0.0}, COSTS, "above 0"),
         ({"cheapest": True, "within": 0.1, "top": 2}, COSTS, "leave out top"),
-        ({"cheapest": True, "within": 0.1, "keep": ["x <= 1"]}, COSTS, "leave one"),
     ],
 )
 def test_what_cannot_be_asked_says_what_to_do(settings, costs, cure):
