@@ -16,6 +16,9 @@ import re
 import warnings
 
 import numpy as np
+from tests.algorithms.pairs.test_asked import ASKED, CHANCE
+from tests.algorithms.pairs.test_asked import judged as asked_of_pairs
+from tests.study.traffic.test_segments import in_a_mix
 from tests.verifier.kinds import as_json, finished
 from tests.verifier.samples import (
     accepted,
@@ -98,6 +101,9 @@ RULES = {
         lambda: as_json(judged(living=True)),
         lambda: as_json(judged(beats="most", living=True)),
     ],
+    "pairs, others": [
+        lambda asked=asked: as_json(asked_of_pairs(CHANCE, 3, **asked)) for asked in ASKED.values()
+    ],
     "keeping": [
         lambda: as_json(keeping()),
         lambda: as_json(keeping("any", "any", ["p80 of cost <= 0.5"])),
@@ -134,6 +140,12 @@ RULES = {
         lambda: as_json(accepted(items=120)),
     ],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
+    "segments": [
+        lambda: of_study(in_a_mix(threshold=0.06)),
+        lambda: of_study(in_a_mix(keep=["refunds <= 3%"])),
+        lambda: of_study(in_a_mix(keep=["refunds <= 3%"], top=2)),
+        lambda: of_study(in_a_mix(cheapest=True, within=0.02)),
+    ],
 }
 GUARANTEES = ("pac", "eps-pac", "if-any", "heuristic", "none", "nobody", "claims", "fdr")
 SIDES = ("better", "worse", "ruled_out", "undecided")

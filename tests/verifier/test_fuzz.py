@@ -5,7 +5,7 @@ import pytest
 from tests.verifier.fuzz import BAD, RULES, VARIANTS, changed, fuzz
 
 SLOW = ("pooled", "compared", "any", "quantile", "keeping", "keeping, living", "keeping, compared")
-SLOW += ("keeping, others",)
+SLOW += ("keeping, others", "pairs, others", "segments")
 
 
 @pytest.mark.some(4)

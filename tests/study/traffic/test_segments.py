@@ -259,6 +259,20 @@ def test_numbers_of_a_mix_are_refused():
 
 
 REFUNDS = {"poor": (0.01, 0.01), "good": (0.012, 0.02), "desk": (0.05, 0.12)}
+RATES = {"poor": (0.03, 0.06), "good": (0.09, 0.06), "desk": (0.12, 0.10)}
+
+
+def in_a_mix(**asked):
+    """A decided test in a mix, with refunds where these are to be limited."""
+    if "keep" in asked:
+        return guarded(weighed(RATES, delta=0.1, **asked), RATES, 1)
+    if "cheapest" not in asked:
+        return follow(weighed(CLEAR, **asked), CLEAR, phones=(0.5, 0.3))
+    problem = sp.Problem.unstructured([*CLEAR], noise="yes-no", costs=[1, 2, 3])
+    own = {"storage": MemoryStorage(), "traffic": True, "segments": SHARES, "seed": 0}
+    return follow(sp.create_study("mix", problem, **own, **asked), CLEAR, phones=(0.5, 0.3))
+
+
 _KEPT = {
     "a rate": ({"keep": ["refunds <= 3%"]}, "good"),
     "than another": ({"keep": ["refunds <= poor + 1%"]}, "good"),
@@ -291,9 +305,8 @@ def guarded(study, rates, seed, begun=0, days=40):
 @pytest.mark.parametrize("asked", _KEPT)
 def test_limits_are_kept_in_the_mix(asked):
     """The version with the best rate sends back too much, on phones less than at desks."""
-    rates = {"poor": (0.03, 0.06), "good": (0.09, 0.06), "desk": (0.12, 0.10)}
     settings, best = _KEPT[asked]
-    study = guarded(weighed(rates, delta=0.1, **settings), rates, 1)
+    study = in_a_mix(**settings)
     answer = study.answer
     proven = ("nobody",) if best is None else ("pac", "eps-pac", "claims")
     assert answer.guarantee.kind in proven
@@ -310,7 +323,7 @@ def test_limits_are_kept_in_the_mix(asked):
 
 
 def test_limits_of_a_mix_hold_when_a_version_is_added_and_another_one_retired():
-    rates = {"poor": (0.03, 0.06), "good": (0.09, 0.06), "desk": (0.12, 0.10)}
+    rates = RATES
     study = weighed({"poor": 0, "desk": 0}, delta=0.1, keep=["refunds <= 3%"])
     guarded(study, rates, 2, days=2)
     study.add(["good"])
