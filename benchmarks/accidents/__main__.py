@@ -2,7 +2,8 @@
 
 Doors times accidents: each place where surepick measures, and what goes wrong in the world around
 it (a call that raises, gives nothing or hangs, an item on which every option fails, a service that
-is away, Ctrl-C, kill -9, …). Each cell is a world whose truth is known, made so that mistakes are
+is away, a model that is updated, a number ten times too large, an hour without reports, a day of
+bots, Ctrl-C, kill -9, …). Each cell is a world whose truth is known, made so that mistakes are
 easy, and each of its runs is one study that meets the accident and is then gone on with by the same
 command, or call, for as long as that helps.
 

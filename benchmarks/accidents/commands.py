@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.accidents.cells import Outcome, cell
-from benchmarks.accidents.worlds import ITEMS, World
+from benchmarks.accidents.worlds import CANARIES, HALF, ITEMS, MANY, World
 from tests.interrupts import hear_interrupts
 
 import surepick as sp
@@ -36,21 +36,23 @@ def f(task):
     if [task.arm, task.item] in WORLD["bad"]:
         raise ValueError("refused")
     note("done", task)
-    return WORLD["scores"][task.arm][task.item]
+    done = pathlib.Path("calls.txt").read_text().count("done")
+    return WORLD["scores" if done <= WORLD["half"] else "later"][task.arm][task.item]
 """
 
 
 class _Place:
-    """A folder with a study, and the function that measures."""
+    """A folder with a study, and the function that measures: of two worlds, one after the other."""
 
-    def __init__(self, folder: str, world: World, seed: int, delta: float) -> None:
-        self.folder, self.world = Path(folder), world
-        bad = [list(one) for one in world.bad]
-        content = json.dumps({"scores": world.scores.tolist(), "bad": bad})
-        (self.folder / "world.json").write_text(content)
+    def __init__(self, folder: str, world: World, later: World, seed: int, delta: float) -> None:
+        self.folder = Path(folder)
+        content: dict[str, Any] = {"scores": world.scores.tolist(), "half": HALF}
+        content |= {"later": later.scores.tolist(), "bad": [list(one) for one in world.bad]}
+        (self.folder / "world.json").write_text(json.dumps(content))
         (self.folder / "called.py").write_text(_CALLED)
         problem = sp.Problem.unstructured(list(world.labels), noise="yes-no")
-        how: dict[str, Any] = {"complete": ITEMS, "delta": delta, "seed": seed}
+        how: dict[str, Any] = {"complete": world.scores.shape[1], "delta": delta, "seed": seed}
+        how |= {"canaries": CANARIES} if later is not world else {}
         url = f"sqlite:///{folder}/surepick.db"
         self.study = sp.create_study("s", problem, storage=url, **how)
 
@@ -75,10 +77,13 @@ class _Place:
             time.sleep(0.01)
 
 
-def _live(rng: np.random.Generator, delta: float, number: int, items: int) -> Outcome:
-    world = World.drawn(rng, items=items)
+def _live(
+    rng: np.random.Generator, delta: float, number: int, items: int = 0, changes: bool = False
+) -> Outcome:
+    world = World.drawn(rng, items=items, each=MANY if changes else ITEMS)
+    later = world.updated(rng) if changes else world
     with tempfile.TemporaryDirectory() as folder:
-        place = _Place(folder, world, int(rng.integers(2**31)), delta)
+        place = _Place(folder, world, later, int(rng.integers(2**31)), delta)
         under_way, starts, waits = 0, [], []
         for _ in range(3):
             began = time.time()
@@ -102,8 +107,9 @@ def _live(rng: np.random.Generator, delta: float, number: int, items: int) -> Ou
         told = place.study.rewards()
         there = set(zip(told.arms.tolist(), map(int, told.strata.tolist())))  # type: ignore[union-attr]
         answer = place.study.answer
-        wrong = not set(answer.labels) <= world.best if answer.guarantee else None
-        repeated = max(0, done.total() - len(done) - under_way - items)
+        wrong = world.wrong(answer, later, changes and done.total() > HALF)
+        again = len(place.study.acts("ask-again"))
+        repeated = max(0, done.total() - len(done) - under_way - items - again)
         waited = max(0.0, max(waits, default=0.0) - max(starts, default=0.0))
         place.study.close()
     return Outcome(wrong, len(set(done) - there), repeated, seconds=waited)
@@ -111,14 +117,19 @@ def _live(rng: np.random.Generator, delta: float, number: int, items: int) -> Ou
 
 @cell("kill -9, three times", "surepick run, a table")
 def killed(rng: np.random.Generator, delta: float) -> Outcome:
-    return _live(rng, delta, signal.SIGKILL, 0)
+    return _live(rng, delta, signal.SIGKILL)
 
 
 @cell("Ctrl-C, three times", "surepick run, a table")
 def interrupted(rng: np.random.Generator, delta: float) -> Outcome:
-    return _live(rng, delta, signal.SIGINT, 0)
+    return _live(rng, delta, signal.SIGINT)
 
 
 @cell("kill -9, and every option fails on some items", "surepick run, a table")
 def killed_and_failing(rng: np.random.Generator, delta: float) -> Outcome:
-    return _live(rng, delta, signal.SIGKILL, 3)
+    return _live(rng, delta, signal.SIGKILL, items=3)
+
+
+@cell("kill -9, and a model that changes half-way", "surepick run, a table")
+def killed_and_changing(rng: np.random.Generator, delta: float) -> Outcome:
+    return _live(rng, delta, signal.SIGKILL, changes=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from benchmarks.accidents import commands, paid, tables, tools  # noqa: F401  (cells)
+from benchmarks.accidents import commands, paid, periods, tables, told, tools  # noqa: F401  (cells)
 from benchmarks.accidents.cells import CELLS, SECONDS, allowed
 from benchmarks.cells import Frame, not_recorded, parts_of
 from benchmarks.recorded import table

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.accidents.cells import Outcome, cell
-from benchmarks.accidents.worlds import ITEMS, World
+from benchmarks.accidents.worlds import CANARIES, HALF, ITEMS, MANY, World
 
 import surepick as sp
 
@@ -53,14 +53,12 @@ def _outcome(world: World, answer: Any, told: int) -> Outcome:
 
 
 @contextmanager
-def _study(rng: np.random.Generator, delta: float) -> Iterator[Any]:
+def _study(rng: np.random.Generator, delta: float, **more: Any) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as folder:
         study = sp.create_study(
             *("s", _problem()),
             storage=f"sqlite:///{folder}/s.db",
-            complete=ITEMS,
-            delta=delta,
-            seed=int(rng.integers(2**31)),
+            **{"complete": ITEMS, "delta": delta, "seed": int(rng.integers(2**31))} | more,
         )
         with study:
             yield study
@@ -141,3 +139,19 @@ def away(rng: np.random.Generator, delta: float) -> Outcome:
         spoilt = len(answer.unmeasured)
         found = _outcome(world, answer, len(study.rewards().pulls))
         return Outcome(found.wrong, found.lost + spoilt, found.repeated)
+
+
+@cell("a model that changes half-way", "study.run, a table")
+def changes(rng: np.random.Generator, delta: float) -> Outcome:
+    """What was best is poor from then on: the promise is withdrawn, or names it."""
+    old = World.drawn(rng, each=MANY)
+    now = old.updated(rng)
+    with _study(rng, delta, complete=MANY, canaries=CANARIES) as study:
+        answer = study.run(
+            lambda task: (old if old.calls.total() < HALF else now).call(task.arm, task.item, None),
+            workers=int(rng.integers(1, 4)),
+        )
+        kept = len(study.rewards().pulls) + len(study.acts("ask-again"))
+    made = old.calls.total() + now.calls.total()
+    wrong = old.wrong(answer, now, bool(now.calls))
+    return Outcome(wrong, max(0, made - kept), max(0, kept - made))

@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 
 OPTIONS, ITEMS = 4, 60
+#: where a model changes: items, so many that it can be noticed, the share of cells asked again, and
+#: after how many calls it does, about half of what such a study takes
+MANY, CANARIES = 100, 0.25
+HALF = OPTIONS * MANY // 3
+_NAMED = "if a score is the same whenever it is measured"
 
 
 @dataclass
@@ -21,22 +26,28 @@ class World:
     worked: Counter[tuple[int, int]] = field(default_factory=Counter)
 
     @classmethod
-    def drawn(cls, rng: np.random.Generator, bad: int = 0, items: int = 0) -> World:
+    def drawn(
+        cls, rng: np.random.Generator, bad: int = 0, items: int = 0, each: int = ITEMS
+    ) -> World:
         """Some cells give no score, and on some items none does."""
         rates = np.array([0.3, 0.4, 0.6, 0.6])
-        scores = (rng.random((OPTIONS, ITEMS)) < rates[:, None]).astype(float)
-        none = rng.permutation(ITEMS)[:items].tolist()
+        scores = (rng.random((OPTIONS, each)) < rates[:, None]).astype(float)
+        none = rng.permutation(each)[:items].tolist()
         cells = {(arm, item) for item in none for arm in range(OPTIONS)}
-        others = rng.permutation(OPTIONS * ITEMS)[:bad].tolist()
-        world = cls(scores, cells | {divmod(int(one), ITEMS) for one in others})
+        others = rng.permutation(OPTIONS * each)[:bad].tolist()
+        world = cls(scores, cells | {divmod(int(one), each) for one in others})
         world._make_it_close(rng)
         return world
+
+    def updated(self, rng: np.random.Generator) -> World:
+        """Other scores for the same cells: what was good is poor, and the other way round."""
+        return World(self.drawn(rng, each=MANY).scores[::-1].copy(), self.bad)
 
     def _make_it_close(self, rng: np.random.Generator) -> None:
         """The last two are equal, but for one answer of either of them."""
         first, second = rng.permutation([OPTIONS - 2, OPTIONS - 1]).tolist()
         counted = self.counted()
-        good = [i for i in range(ITEMS) if not {(first, i), (second, i)} & self.bad]
+        good = [i for i in range(counted.shape[1]) if not {(first, i), (second, i)} & self.bad]
         for item in rng.permutation(good).tolist():
             ahead = counted[first].sum() - counted[second].sum()
             if ahead == 1:
@@ -51,6 +62,12 @@ class World:
         for cell in self.bad:
             found[cell] = 0.0
         return found
+
+    def wrong(self, answer: Any, later: World, changed: bool) -> bool | None:
+        """Whether a claim is false; None: there is none, or it names that scores may change."""
+        if not answer.guarantee or (changed and _NAMED in answer.guarantee):
+            return None
+        return not set(answer.labels) <= (later if changed else self).best
 
     @property
     def best(self) -> set[str]:
